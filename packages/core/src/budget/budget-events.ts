@@ -1,0 +1,2 @@
+/** Events of this concern. */
+export type BudgetEvent = { readonly type: "budget.level"; readonly detail: string };

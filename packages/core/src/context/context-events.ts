@@ -1,0 +1,2 @@
+/** Events of this concern. */
+export type ContextEvent = { readonly type: "fold.done"; readonly detail: string };

@@ -1,0 +1,2 @@
+/** Events of this concern. */
+export type LoopEvent = { readonly type: "loop.hint"; readonly detail: string };

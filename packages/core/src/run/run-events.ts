@@ -1,0 +1,2 @@
+/** Events of this concern. */
+export type RunEvent = { readonly type: "run.moved"; readonly detail: string };

@@ -1,0 +1,24 @@
+import { defineConfig } from "vitest/config";
+
+const project = (name: string, root: string) => ({
+  extends: true as const,
+  test: { name, root, include: ["src/**/*.test.ts", "test/**/*.test.ts"] },
+});
+
+export default defineConfig({
+  test: {
+    retry: 0,
+    testTimeout: 20_000,
+    projects: [
+      project("core", "packages/core"),
+      project("graph-nodes", "packages/graph-nodes"),
+      project("checkpointer", "packages/checkpointer"),
+      project("middleware", "packages/middleware"),
+      project("test-kit", "internal/test-kit"),
+      {
+        extends: true,
+        test: { name: "examples", root: "examples", include: ["**/*.test.ts"], testTimeout: 120_000 },
+      },
+    ],
+  },
+});
