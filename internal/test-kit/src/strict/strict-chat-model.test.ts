@@ -1,4 +1,11 @@
-import { AIMessage, type AIMessageChunk, HumanMessage, SystemMessage } from "@langchain/core/messages";
+import {
+  AIMessage,
+  type AIMessageChunk,
+  type BaseMessage,
+  HumanMessage,
+  SystemMessage,
+  type UsageMetadata,
+} from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
 import { createAgent } from "langchain";
 import { describe, expect, it } from "vitest";
@@ -33,7 +40,7 @@ describe("StrictChatModel", () => {
       "tool",
       "tool",
     ]);
-    const usage = (messages.at(-1) as AIMessage).usage_metadata;
+    const usage = usageOf(messages.at(-1));
     expect(usage?.input_tokens).toBe(model.requests[1]?.tokens);
   });
 
@@ -50,7 +57,7 @@ describe("StrictChatModel", () => {
     expect(pieces).toBeGreaterThan(4);
     expect(whole?.text).toBe("let me see");
     expect(whole?.tool_calls).toMatchObject([{ name: "add", args: { a: 1, b: 2 }, id: "c1" }]);
-    expect(whole?.usage_metadata?.input_tokens).toBe(model.requests[0]?.tokens);
+    expect(usageOf(whole)?.input_tokens).toBe(model.requests[0]?.tokens);
   });
 
   it("throws for a broken rule, for a scripted error and when the sequence is used up", async () => {
@@ -86,9 +93,13 @@ describe("StrictChatModel", () => {
     const long = new HumanMessage("word ".repeat(2_000));
     const first = await model.invoke([long]);
     const second = await model.invoke([long, first, new HumanMessage("next")]);
-    expect(first.usage_metadata?.input_token_details?.cache_read).toBe(0);
-    expect(second.usage_metadata?.input_token_details?.cache_read).toBeGreaterThan(2_300);
+    expect(usageOf(first)?.input_token_details?.cache_read).toBe(0);
+    expect(usageOf(second)?.input_token_details?.cache_read).toBeGreaterThan(2_300);
     const silent = new StrictChatModel({ script: () => "ok", reportUsage: false });
     expect((await silent.invoke([long])).usage_metadata).toBeUndefined();
   });
 });
+
+function usageOf(message: BaseMessage | undefined): UsageMetadata | undefined {
+  return (message as { readonly usage_metadata?: UsageMetadata } | undefined)?.usage_metadata;
+}

@@ -161,7 +161,8 @@ export class StrictChatModel extends BaseChatModel<CallOptions> {
         ...own?.response_metadata,
       },
       ...(usage ? { usage_metadata: usage } : {}),
-    } as AIMessageFields);
+      // The library's type of `usage_metadata` resolves to never for the default message structure.
+    } as unknown as AIMessageFields);
   }
 }
 
