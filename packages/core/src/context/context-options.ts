@@ -156,12 +156,7 @@ function atLeast(option: string, value: number | undefined, minimum: number): vo
     throw new InvalidOptionsError({ option, value, expected: `a number of at least ${minimum}` });
 }
 
-function ordered(
-  option: string,
-  value: number | undefined,
-  above: string,
-  limit: number | undefined,
-): void {
+function ordered(option: string, value: number | undefined, above: string, limit: number | undefined): void {
   if (value !== undefined && limit !== undefined && value > limit)
     throw new InvalidOptionsError({ option, value, expected: `at most \`${above}\` (${limit})` });
 }

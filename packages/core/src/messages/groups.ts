@@ -28,7 +28,12 @@ interface OpenGroup {
   readonly kind: MessageGroup["kind"];
   readonly messages: BaseMessage[];
   readonly step?: number;
-  readonly calls: { id: string | undefined; name: string; args: Record<string, unknown>; result?: ToolMessage }[];
+  readonly calls: {
+    id: string | undefined;
+    name: string;
+    args: Record<string, unknown>;
+    result?: ToolMessage;
+  }[];
 }
 
 /**
@@ -62,7 +67,7 @@ export function groupMessages(messages: readonly BaseMessage[], firstStep = 1): 
       if (call) call.result = message as ToolMessage;
       groups.push({ kind: "other", messages: [message], calls: call ? [call] : [] });
     } else {
-      const kind = type === "human" || type === "system" ? type : "other";
+      const kind = type === "human" ? "human" : type === "system" ? "system" : "other";
       groups.push({ kind, messages: [message], calls: [] });
     }
   }
