@@ -1,4 +1,10 @@
 import { InvalidOptionsError } from "../errors.ts";
+import {
+  type ResolvedSummaryOptions,
+  resolveSummaryOptions,
+  type SummaryOptions,
+  type SummaryPrompts,
+} from "../summary/summary-options.ts";
 
 /** How the context view is built and when it folds. All token counts are calibrated estimates. */
 export interface ContextOptions {
@@ -48,8 +54,12 @@ export interface ContextOptions {
   readonly askReset?: boolean | undefined;
   /** Names of the progress tools, whose own results are not carried over a reset. @default ["checkpoint", "reset"] */
   readonly progressTools?: readonly string[] | undefined;
-  /** Agent steps between folds of the eager form, and in one summary; minimum 1. @default 5 */
-  readonly every?: number | undefined;
+  /** Name of the recall tool, as references in the view give it. @default "recall" */
+  readonly recallTool?: string | undefined;
+  /** How summaries are made; `summary.every` is also the distance of eager folds. @default see SummaryOptions */
+  readonly summary?: SummaryOptions | undefined;
+  /** Replaces the summariser's instructions; short for `summary.prompts`. @default built-in texts */
+  readonly prompts?: SummaryPrompts | undefined;
 }
 
 export interface ResolvedContextOptions {
@@ -64,12 +74,26 @@ export interface ResolvedContextOptions {
   readonly resultLimit: number;
   readonly askReset: boolean;
   readonly progressTools: readonly string[];
-  readonly every: number;
+  readonly recallTool: string;
+  readonly summary: ResolvedSummaryOptions;
 }
 
-/** A sentence that forbids: what compaction loses first and what costs most to lose. */
-export const PROHIBITION_PATTERN: RegExp =
-  /\b(?:never|do not|don't|must not|mustn't|may not|cannot|shall not|under no circumstances|without (?:asking|approval|permission)|forbidden|prohibited|avoid|only (?:use|read|write|touch|after|if|when))\b|\b(?:nie(?:mals)?|nicht|kein(?:e[nmrs]?)?|verboten|darf nicht)\b|\b(?:jamais|ne pas|n'\w+ pas|interdit)\b|\b(?:nunca|jamás|no debes|prohibido|não|jamais|proibido)\b|\b(?:mai|non devi|vietato)\b|不要|不得|禁止|切勿|勿|别|不能|不可|严禁|絶対に|しないで|してはいけ|하지\s?마|금지|절대/iu;
+/** A sentence that forbids: what compaction loses first and what costs most to lose. Negations that only tell something do not count. */
+export const PROHIBITION_PATTERN: RegExp = new RegExp(
+  [
+    String.raw`\b(?:never|must ?n[o']t|shall not|should ?n[o']t|under no circumstances|no longer|forbidden|prohibited)\b`,
+    String.raw`(?<!\b(?:i|we|they|you|it) )\b(?:do not|don't|avoid|refrain)\b`,
+    String.raw`\bonly (?:use|read|write|touch|after|if|when|with)\b`,
+    String.raw`\bwithout (?:asking|approval|permission|my|our)\b`,
+    String.raw`\b(?:niemals|keinesfalls|verboten|untersagt|darfst? (?:nicht|kein)|auf keinen fall)\b|\bnicht\b.*\b(?:anfassen|ändern|löschen|senden|verwenden|benutzen)`,
+    String.raw`\b(?:jamais|interdit|surtout pas|(?:ne|n')\s?\S+ pas)\b`,
+    String.raw`\b(?:nunca|jamás|prohibido|no (?:debes|uses|toques|borres|envíes))\b|\b(?:proibido|não (?:use|toque|apague|envie|deve))`,
+    String.raw`\b(?:vietato|non (?:devi|usare|toccare|inviare|cancellare))\b`,
+    "不要|不得|禁止|切勿|请勿|严禁|不可以?|不能|千万别|别(?:再|碰|动|用|改|删|发|做|去|把)",
+    "絶対に|しないで|してはいけ|禁じ|하지\\s?마|금지|절대",
+  ].join("|"),
+  "iu",
+);
 
 /** Window where neither an option nor a profile knows better. */
 export const DEFAULT_WINDOW = 32_000;
@@ -85,7 +109,6 @@ export function resolveContextOptions(options: ContextOptions = {}): ResolvedCon
   atLeast("context.memoryLimit", options.memoryLimit, 200);
   atLeast("context.directionsLimit", options.directionsLimit, 50);
   atLeast("context.resultLimit", options.resultLimit, 200);
-  atLeast("context.every", options.every, 1);
   ordered("context.hardLimit", options.hardLimit, "context.window", options.window);
   ordered("context.softLimit", options.softLimit, "context.hardLimit", options.hardLimit ?? options.window);
   if (options.fold !== undefined && options.fold !== "batched" && options.fold !== "eager")
@@ -119,7 +142,11 @@ export function resolveContextOptions(options: ContextOptions = {}): ResolvedCon
     resultLimit: options.resultLimit ?? 8_000,
     askReset: options.askReset ?? false,
     progressTools: options.progressTools ?? ["checkpoint", "reset"],
-    every: options.every ?? 5,
+    recallTool: options.recallTool ?? "recall",
+    summary: resolveSummaryOptions({
+      ...options.summary,
+      ...(options.prompts === undefined ? {} : { prompts: options.prompts }),
+    }),
   };
 }
 

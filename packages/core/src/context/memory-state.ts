@@ -26,13 +26,8 @@ export interface MemoryState {
     readonly step: number;
     readonly from: "human" | "effect" | "result" | "args";
   }[];
-  /** Stored texts that the view may refer to. Key: reference. `of` is the element key (or message id) that it came from. */
-  readonly artifacts: Readonly<
-    Record<
-      string,
-      { readonly label: string; readonly chars: number; readonly step: number; readonly of?: string }
-    >
-  >;
+  /** Stored texts that the view may refer to, by reference. */
+  readonly artifacts: Readonly<Record<string, StoredText>>;
   /** Element keys of large results that could not be stored: shown whole while they fit, never promised. */
   readonly unstored: readonly string[];
   /** Side effects already done, one line each, with step. Pinned outside all that folds. */
@@ -47,10 +42,20 @@ export interface MemoryState {
   readonly pauseUntilStep?: number | undefined;
   /** Folds in a row that gained too little. From two on none is tried until `fruitlessMark` no longer fits. */
   readonly fruitless: number;
-  /** Human turns, limits and floor at the last fruitless fold. */
-  readonly fruitlessMark?: string | undefined;
+  /** Under what conditions the last fold was fruitless, or none was worth trying; reported once for each. */
+  readonly fruitlessMark?: { readonly conditions: string; readonly floor: number } | undefined;
   /** Provider tokens ÷ estimated tokens of the last measured request. 1 until known. */
   readonly calibration: number;
+}
+
+export interface StoredText {
+  readonly label: string;
+  readonly chars: number;
+  readonly step: number;
+  /** Element key (or message id) that it came from. */
+  readonly of?: string;
+  /** Element keys of other results with the same content. */
+  readonly also?: readonly string[];
 }
 
 export interface MemorySnapshot {
@@ -59,6 +64,10 @@ export interface MemorySnapshot {
   readonly data: readonly string[];
   /** How many of the task's constraints are shown beside those of the options. */
   readonly constraints: number;
+  /** Cap of the memory block in uncalibrated tokens, by the calibration of that moment. */
+  readonly limit: number;
+  /** Last agent step that was out of the working layer. */
+  readonly toStep: number;
 }
 
 export const EMPTY_MEMORY: MemoryState = {

@@ -1,4 +1,10 @@
-import { AIMessage, type BaseMessage, HumanMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
+import {
+  AIMessage,
+  type BaseMessage,
+  HumanMessage,
+  SystemMessage,
+  ToolMessage,
+} from "@langchain/core/messages";
 import { checkRequest } from "@longhaul/test-kit";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -6,12 +12,14 @@ import { DANGLING_RESULT } from "./valid-assistant.ts";
 import { validRequest } from "./valid-request.ts";
 
 const human = (text: string, id?: string) => new HumanMessage(id ? { content: text, id } : { content: text });
-const result = (id: string, text: string) => new ToolMessage({ tool_call_id: id, content: text, name: "lookup" });
+const result = (id: string, text: string) =>
+  new ToolMessage({ tool_call_id: id, content: text, name: "lookup" });
 const calling = (...ids: string[]) =>
   new AIMessage({ content: "", tool_calls: ids.map((id) => ({ id, name: "lookup", args: { id } })) });
 
 /** `toJSON` of each, to see whether anything was written into. */
-const frozen = (messages: readonly BaseMessage[]) => JSON.stringify(messages.map((m) => [m.toDict(), m.content]));
+const frozen = (messages: readonly BaseMessage[]) =>
+  JSON.stringify(messages.map((m) => [m.toDict(), m.content]));
 
 function check(messages: readonly BaseMessage[], system?: string): BaseMessage[] {
   const before = frozen(messages);
@@ -31,7 +39,13 @@ describe("validRequest", () => {
   });
 
   it("A1: a call without result is answered by a typed placeholder, a result without call becomes a note", () => {
-    const request = check([human("a"), calling("c1", "c2"), result("c2", "two"), human("go on"), result("cx", "old")]);
+    const request = check([
+      human("a"),
+      calling("c1", "c2"),
+      result("c2", "two"),
+      human("go on"),
+      result("cx", "old"),
+    ]);
     expect(request[2]).toMatchObject({ tool_call_id: "c1", content: DANGLING_RESULT, status: "error" });
     expect(request.at(-1)?.content).toMatchObject([
       { text: "go on" },
@@ -42,7 +56,13 @@ describe("validRequest", () => {
 
   it("A15: one system message at index 0 with its text unchanged, later ones as fenced human text", () => {
     const system = new SystemMessage("You sell.");
-    const history = [system, calling("c3"), result("c3", "x"), new SystemMessage("user idle 5 min"), human("hi")];
+    const history = [
+      system,
+      calling("c3"),
+      result("c3", "x"),
+      new SystemMessage("user idle 5 min"),
+      human("hi"),
+    ];
     const request = check(history);
     expect(request[0]).toBe(system);
     expect(request.map((message) => message.getType())).toEqual(["system", "human", "ai", "tool", "human"]);
@@ -85,10 +105,22 @@ describe("validRequest", () => {
         { id: "call_0", name: "lookup", args: { a: 2 } },
       ],
     });
-    const request = check([human("a"), twice, result("call_0", "1"), result("call_0", "2"), twice, result("call_0", "3")]);
+    const request = check([
+      human("a"),
+      twice,
+      result("call_0", "1"),
+      result("call_0", "2"),
+      twice,
+      result("call_0", "3"),
+    ]);
     const ids = request.flatMap((m) => (m.getType() === "tool" ? [(m as ToolMessage).tool_call_id] : []));
     expect(ids).toEqual(["call_0", "call_0_s1", "call_0_s2", "call_0_s2_2"]);
-    expect(request.filter((m) => m.getType() === "tool").map((m) => m.content)).toEqual(["1", "2", "3", DANGLING_RESULT]);
+    expect(request.filter((m) => m.getType() === "tool").map((m) => m.content)).toEqual([
+      "1",
+      "2",
+      "3",
+      DANGLING_RESULT,
+    ]);
     expect(request[1]?.content).toMatchObject([{ id: "call_0" }, { id: "call_0_s1" }]);
   });
 
@@ -97,7 +129,9 @@ describe("validRequest", () => {
       content: "",
       tool_calls: [],
       invalid_tool_calls: [{ id: "c9", name: "lookup", args: "{oops" }],
-      additional_kwargs: { tool_calls: [{ id: "c9", type: "function", function: { name: "lookup", arguments: "{oops" } }] },
+      additional_kwargs: {
+        tool_calls: [{ id: "c9", type: "function", function: { name: "lookup", arguments: "{oops" } }],
+      },
     });
     const request = check([human("a"), broken, human("again")]);
     expect(request).toHaveLength(3);
@@ -110,7 +144,13 @@ describe("validRequest", () => {
   });
 
   it("a valid history is passed on as the same objects", () => {
-    const history = [new SystemMessage("s"), human("a"), calling("c1"), result("c1", "x"), new AIMessage("done")];
+    const history = [
+      new SystemMessage("s"),
+      human("a"),
+      calling("c1"),
+      result("c1", "x"),
+      new AIMessage("done"),
+    ];
     const request = validRequest(history);
     expect(request.every((message, i) => message === history[i])).toBe(true);
   });
@@ -123,22 +163,34 @@ describe("validRequest", () => {
     );
     const content = fc.oneof(
       text,
-      fc.array(fc.oneof(text.map((t) => ({ type: "text", text: t })), fc.constant({ type: "image_url", image_url: "data:," })), {
-        maxLength: 3,
-      }),
+      fc.array(
+        fc.oneof(
+          text.map((t) => ({ type: "text", text: t })),
+          fc.constant({ type: "image_url", image_url: "data:," }),
+        ),
+        {
+          maxLength: 3,
+        },
+      ),
     );
     const thinking = fc.constantFrom(
       { type: "thinking", thinking: "hm", signature: "sig" },
       { type: "redacted_thinking", data: "zz" },
     );
     const calls = fc.array(
-      fc.record({ id: fc.option(id, { nil: undefined }), name: fc.constant("f"), args: fc.record({ q: text }) }),
+      fc.record({
+        id: fc.option(id, { nil: undefined }),
+        name: fc.constant("f"),
+        args: fc.record({ q: text }),
+      }),
       { maxLength: 3 },
     );
     const message: fc.Arbitrary<BaseMessage> = fc.oneof(
       content.map((c) => new HumanMessage({ content: c as never, id: "h" })),
       content.map((c) => new SystemMessage({ content: c as never })),
-      fc.record({ c: content, calls }).map((f) => new AIMessage({ content: f.c as never, tool_calls: f.calls as never })),
+      fc
+        .record({ c: content, calls })
+        .map((f) => new AIMessage({ content: f.c as never, tool_calls: f.calls as never })),
       fc.record({ t: text, b: thinking, n: fc.nat(1e6) }).map(
         (f) =>
           new AIMessage({
@@ -146,7 +198,9 @@ describe("validRequest", () => {
             tool_calls: [{ id: `signed_${f.n}`, name: "f", args: {} }],
           }),
       ),
-      fc.record({ id, c: content }).map((f) => new ToolMessage({ tool_call_id: f.id, content: f.c as never })),
+      fc
+        .record({ id, c: content })
+        .map((f) => new ToolMessage({ tool_call_id: f.id, content: f.c as never })),
     );
     fc.assert(
       fc.property(fc.array(message, { maxLength: 24 }), fc.boolean(), (history, outer) => {
