@@ -1,7 +1,19 @@
 // Deps
+
+// Crashes
+export {
+  CRASH_VARIABLE,
+  type CrashOptions,
+  type CrashPlan,
+  type CrashPoint,
+  CrashPoints,
+  crashNow,
+  crashPlanFromEnv,
+  type EffectWrite,
+  parseCrashPlan,
+} from "./crash/crash-points.ts";
 export { type FakeClock, type FakeClockOptions, fakeClock } from "./deps/fake-clock.ts";
 export { countingIds, seededRandom } from "./deps/seeded.ts";
-
 // Scripts
 export { PrefixCache, type PrefixCacheOptions } from "./script/prefix-cache.ts";
 export {
@@ -16,7 +28,10 @@ export {
   type ScriptRequest,
   sequence,
 } from "./script/reply.ts";
-
+// Server
+export type { ArrivedRequest, Fault, FaultHook } from "./server/fault.ts";
+export { ScriptedServer, type ScriptedServerOptions, type ServedRequest } from "./server/scripted-server.ts";
+export { type ServerProcess, startServerProcess, TYPESCRIPT_ARGS } from "./server/server-process.ts";
 // Strict provider
 export { signedParts } from "./strict/signed-parts.ts";
 export {
@@ -32,7 +47,6 @@ export {
   type StrictRule,
   StrictRuleError,
 } from "./strict/strict-rules.ts";
-
 // Wire
 export {
   type CountTokens,
@@ -49,3 +63,13 @@ export {
   type WireToolCall,
   wireText,
 } from "./wire/wire-message.ts";
+
+// World
+export {
+  type BusinessCount,
+  type EffectOutcome,
+  type EffectReport,
+  type EffectRequest,
+  KeyConflictError,
+  ToolWorld,
+} from "./world/tool-world.ts";
