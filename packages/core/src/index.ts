@@ -2,6 +2,9 @@
 
 // artifacts
 export { ARTIFACT_REF_PATTERN, artifactRef } from "./artifacts/artifact-ref.ts";
+export { type OffloadResult, offloadText, shortenText } from "./artifacts/offload.ts";
+export { type RecallArgs, type RecallSources, recall } from "./artifacts/recall.ts";
+export { createRecallTool, type RecallToolOptions } from "./artifacts/recall-tool.ts";
 
 // budget
 export { BudgetLedger } from "./budget/budget-ledger.ts";
@@ -116,6 +119,30 @@ export type {
 } from "./storage/record-store.ts";
 
 // summary
-export type { KeyOutput, StepSummary } from "./summary/step-summary.ts";
+export { type AuditOptions, auditSummary, type SummaryAudit } from "./summary/audit-summary.ts";
+export { summariseExtractively } from "./summary/extractive-summarizer.ts";
+export type { SummaryLimits } from "./summary/fit-summary.ts";
+export {
+  findIdentifiers,
+  type Identifier,
+  type IdentifierKind,
+  scanIdentifiers,
+} from "./summary/identifiers.ts";
+export { looksLikeSecret, redactSecrets } from "./summary/secrets.ts";
+export { type KeyOutput, readSummary, renderSummary, type StepSummary } from "./summary/step-summary.ts";
+export {
+  type SummarizeDeps,
+  type SummarizeInput,
+  type SummarizeOutcome,
+  summarizeGroups,
+} from "./summary/summarize-groups.ts";
+export type { SummaryEvent, SummaryFailure } from "./summary/summary-events.ts";
+export {
+  type ResolvedSummaryOptions,
+  resolveSummaryOptions,
+  type SummaryOptions,
+  type SummaryPrompts,
+} from "./summary/summary-options.ts";
+export { renderTranscript, type TranscriptOptions } from "./summary/transcript.ts";
 
 // tools
