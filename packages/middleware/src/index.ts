@@ -1,1 +1,1 @@
-export {};
+export { type ContextMiddlewareOptions, contextMiddleware } from "./context-middleware.ts";
