@@ -54,12 +54,30 @@ export {
 } from "./messages/notices.ts";
 
 // progress
+export { isKnownSource, type KnownSources, knownSources } from "./progress/known-sources.ts";
 export {
+  type NormalisedProgress,
+  normaliseProgress,
+  type PreviousProgress,
+} from "./progress/normalise-progress.ts";
+export { askForReset, askNotice, progressStop, RESET_ASKS } from "./progress/progress-guard.ts";
+export {
+  type ProgressOptions,
+  type ResolvedProgressOptions,
+  resolveProgressOptions,
+} from "./progress/progress-options.ts";
+export {
+  type CallStamp,
   mergeProgress,
   type ProgressCheckpoint,
   type ProgressFact,
   type ProgressState,
+  progressState,
+  readProgress,
 } from "./progress/progress-state.ts";
+export { createCheckpointTool, createResetTool, readProgressMark } from "./progress/progress-tools.ts";
+export type { CutItem } from "./progress/trim-checkpoint.ts";
+export { renderCheckpoint, viewAfterReset } from "./progress/view-after-reset.ts";
 
 // recovery
 export { LeaseStore } from "./recovery/lease-store.ts";
