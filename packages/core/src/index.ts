@@ -38,7 +38,24 @@ export { canonicalJson, digest, digestText, NotCanonicalError } from "./json/can
 export type { Json, JsonObject } from "./json/json.ts";
 
 // loops
-export type { LoopState } from "./loops/loop-state.ts";
+export { blockedCall } from "./loops/blocked-call.ts";
+export { observeReply, type ReplyVerdict } from "./loops/idle-reply.ts";
+export type { LoopEvent } from "./loops/loop-events.ts";
+export {
+  type LoopOptions,
+  type LoopThresholds,
+  type LoopToolOptions,
+  NUDGE,
+  type ResolvedLoopOptions,
+  resolveLoopOptions,
+} from "./loops/loop-options.ts";
+export { type LoopState, loopState, type ObservedAction, readLoops } from "./loops/loop-state.ts";
+export { idleReport, loopHint, loopReport } from "./loops/loop-text.ts";
+export { normaliseResult } from "./loops/normalise-result.ts";
+export type { LoopKind, LoopReason, Observation } from "./loops/observation.ts";
+export { observeAction } from "./loops/observe-action.ts";
+export { observeMessages } from "./loops/observe-messages.ts";
+export type { ActionInput } from "./loops/observed-action.ts";
 
 // messages
 export { elementKey, groupMessages, isAssistant, type MessageGroup } from "./messages/groups.ts";
@@ -61,6 +78,7 @@ export {
   type PreviousProgress,
 } from "./progress/normalise-progress.ts";
 export { askForReset, askNotice, progressStop, RESET_ASKS } from "./progress/progress-guard.ts";
+export { readProgressMark } from "./progress/progress-mark.ts";
 export {
   type ProgressOptions,
   type ResolvedProgressOptions,
@@ -75,7 +93,7 @@ export {
   progressState,
   readProgress,
 } from "./progress/progress-state.ts";
-export { createCheckpointTool, createResetTool, readProgressMark } from "./progress/progress-tools.ts";
+export { createCheckpointTool, createResetTool } from "./progress/progress-tools.ts";
 export type { CutItem } from "./progress/trim-checkpoint.ts";
 export { renderCheckpoint, viewAfterReset } from "./progress/view-after-reset.ts";
 

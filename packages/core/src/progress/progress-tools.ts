@@ -7,6 +7,7 @@ import { taskInput } from "../state/task-input.ts";
 import { type CheckpointVerdict, judgeCheckpoint } from "./judge-checkpoint.ts";
 import { judgeReset } from "./judge-reset.ts";
 import { checkpointSchema } from "./normalise-progress.ts";
+import { progressMark } from "./progress-mark.ts";
 import {
   type ProgressOptions,
   type ResolvedProgressOptions,
@@ -93,14 +94,6 @@ export function createResetTool(options: ProgressOptions = {}): DynamicStructure
 
 /** Nothing outside the state is touched: the effect ledger need not record these calls. */
 const PURE = { longhaul: { effect: "none" } };
-const FIELD = "longhaul_progress";
-
-/** Whether the result of a checkpoint or reset call moved the task on; undefined for other messages. */
-export function readProgressMark(message: ToolMessage): boolean | undefined {
-  const mark = (message.additional_kwargs as Record<string, unknown>)[FIELD];
-  return typeof mark === "boolean" ? mark : undefined;
-}
-
 interface ToolConfig {
   readonly toolCall?: { readonly id?: string; readonly name?: string; readonly args?: unknown };
   readonly toolCallId?: string;
@@ -134,7 +127,7 @@ function answer(
     tool_call_id: call.id ?? "",
     name: call.name,
     status: outcome.failed ? "error" : "success",
-    additional_kwargs: { [FIELD]: outcome.moved },
+    additional_kwargs: progressMark(outcome.moved),
   });
   return new Command({ update: { messages: [message], _longhaulProgress: progress } });
 }

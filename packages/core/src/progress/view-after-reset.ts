@@ -5,8 +5,8 @@ import { canonicalJson } from "../json/canonical-json.ts";
 import { groupMessages, isAssistant } from "../messages/groups.ts";
 import { messageText } from "../messages/message-text.ts";
 import { fence } from "../messages/notices.ts";
+import { readProgressMark } from "./progress-mark.ts";
 import type { ProgressCheckpoint, ProgressState } from "./progress-state.ts";
-import { readProgressMark } from "./progress-tools.ts";
 
 /**
  * The request after a granted reset: system messages, then one human message with the goal verbatim, later directions
