@@ -30,7 +30,9 @@ export function climbLadder(state: LoopState, loops: readonly DetectedLoop[]): C
     };
     if (next && (!raised || RUNGS.indexOf(next) > RUNGS.indexOf(raised.rung))) raised = { rung: next, loop };
   }
-  return raised ? { rungs, raised } : { rungs };
+  // a hint about one thing would only blur a block or a stop that stands for another
+  const highest = Math.max(-1, ...loops.map((loop) => RUNGS.indexOf(rungs[loop.id]!.rung)));
+  return raised && RUNGS.indexOf(raised.rung) >= highest ? { rungs, raised } : { rungs };
 }
 
 function nextRung(loop: DetectedLoop, before: RaisedRung | undefined, step: number): LoopRung | undefined {

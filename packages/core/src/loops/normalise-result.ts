@@ -1,7 +1,8 @@
 /** Longer results are compared by head, tail and lines between. */
-const WHOLE = 6_000;
-const PART = 2_000;
-const MIDDLE_LINES = 32;
+const WHOLE = 4_000;
+const PART = 1_200;
+const MIDDLE_LINES = 20;
+const LINE = 80;
 
 /** Time of day with seconds, date with time, milliseconds since 1970, duration, memory address. */
 const VOLATILE =
@@ -14,7 +15,7 @@ const VOLATILE_IN_ERRORS =
 /**
  * Masks in a result what changes from call to call without meaning anything: times with seconds, durations, addresses;
  * in an error also line numbers, UUIDs and long hexadecimal ids. White space is collapsed. Percentages, counts, dates
- * and identifiers stay: they are what changes when work goes on. Of a result above 6,000 characters, head, tail and 32
+ * and identifiers stay: they are what changes when work goes on. Of a result above 4,000 characters, head, tail and 20
  * lines between are compared. Linear.
  */
 export function normaliseResult(text: string, isError: boolean): string {
@@ -32,9 +33,9 @@ function sample(text: string): string {
     lines.length >= MIDDLE_LINES
       ? Array.from({ length: MIDDLE_LINES }, (_, i) => lines[Math.floor((i * lines.length) / MIDDLE_LINES)]!)
       : Array.from({ length: MIDDLE_LINES }, (_, i) =>
-          middle.slice(Math.floor((i * middle.length) / MIDDLE_LINES)).slice(0, 100),
+          middle.slice(Math.floor((i * middle.length) / MIDDLE_LINES)).slice(0, LINE),
         );
-  return [text.slice(0, PART), ...pick.map((line) => line.slice(0, 100)), text.slice(-PART)].join("\n");
+  return [text.slice(0, PART), ...pick.map((line) => line.slice(0, LINE)), text.slice(-PART)].join("\n");
 }
 
 /** What a result is, by its text; `isError` decides where it is given. */
