@@ -6,7 +6,7 @@ const LINE = 80;
 
 /** Time of day with seconds, date with time, milliseconds since 1970, duration, memory address. */
 const VOLATILE =
-  /\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?|\b\d{1,2}:\d\d:\d\d(?:[.,]\d+)?\b|\b1[5-9]\d{11}\b|\b\d+(?:\.\d+)?\s?(?:[mµun]?s|secs?|seconds?|mins?|minutes?|hrs?|hours?)\b|\b0x[0-9a-f]{4,}\b/gi;
+  /\b(?=\d)(?:\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?|\d{1,2}:\d\d:\d\d(?:[.,]\d+)?\b|1[5-9]\d{11}\b|\d+(?:\.\d+)?\s?(?:[mµun]?s|secs?|seconds?|mins?|minutes?|hrs?|hours?)\b|0x[0-9a-f]{4,}\b)/gi;
 
 /** In errors also: line and column numbers, UUIDs and long hex (request ids). */
 const VOLATILE_IN_ERRORS =
@@ -21,7 +21,7 @@ const VOLATILE_IN_ERRORS =
 export function normaliseResult(text: string, isError: boolean): string {
   let normal = sample(text).replace(VOLATILE, "~");
   if (isError) normal = normal.replace(VOLATILE_IN_ERRORS, "~").toLowerCase();
-  return normal.replace(/\s+/g, " ").trim();
+  return normal.replace(/\s{2,}|[^\S ]/g, " ").trim();
 }
 
 /** Lines by number and not characters by position: a masked duration that grows by a digit shifts every position. */
