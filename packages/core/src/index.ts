@@ -10,9 +10,29 @@ export type { BudgetLevel, BudgetMirror, BudgetTotals } from "./budget/budget-st
 // clock and errors
 export { type Clock, type Deps, systemClock, systemDeps, withSystemDeps } from "./clock.ts";
 // context
+export {
+  type BuildContextOptions,
+  buildContext,
+  type ContextTokens,
+  type ContextView,
+} from "./context/build-context.ts";
+export { GoalTooLargeError, RequestTooLargeError } from "./context/context-errors.ts";
+export {
+  type ContextLimits,
+  type ContextOptions,
+  PROHIBITION_PATTERN,
+  type ResolvedContextOptions,
+  resolveContextOptions,
+} from "./context/context-options.ts";
+export type { ContextState, RequestParts } from "./context/context-state.ts";
+export type { FoldDeps } from "./context/fold.ts";
+export { type FoldPressure, foldPressure } from "./context/fold-pressure.ts";
 export type { KeyData } from "./context/key-data.ts";
-export type { MemoryState } from "./context/memory-state.ts";
-export type { TaskState } from "./context/task-state.ts";
+export { type MemoryState, readMemoryState } from "./context/memory-state.ts";
+export { type PreparedContext, type PrepareInput, prepareContext } from "./context/prepare-context.ts";
+export { readTaskState, type TaskState } from "./context/task-state.ts";
+export { estimateTokens, measureMessages, measureTools } from "./context/token-measure.ts";
+export type { LeftResult } from "./context/working-view.ts";
 // effects
 export { EffectLedger } from "./effects/effect-ledger.ts";
 export {
@@ -58,7 +78,13 @@ export { observeMessages } from "./loops/observe-messages.ts";
 export type { ActionInput } from "./loops/observed-action.ts";
 
 // messages
-export { elementKey, groupMessages, isAssistant, type MessageGroup } from "./messages/groups.ts";
+export {
+  elementKey,
+  type GroupCall,
+  groupMessages,
+  isAssistant,
+  type MessageGroup,
+} from "./messages/groups.ts";
 export { messageText } from "./messages/message-text.ts";
 export {
   appendNotice,
@@ -69,6 +95,7 @@ export {
   takeNotices,
   withNotices,
 } from "./messages/notices.ts";
+export { validRequest } from "./messages/valid-request.ts";
 
 // progress
 export { isKnownSource, type KnownSources, knownSources } from "./progress/known-sources.ts";
