@@ -104,7 +104,13 @@ export {
   normaliseProgress,
   type PreviousProgress,
 } from "./progress/normalise-progress.ts";
-export { askForReset, askNotice, progressStop, RESET_ASKS } from "./progress/progress-guard.ts";
+export {
+  askForReset,
+  askNotice,
+  progressStop,
+  RESET_ASKS,
+  type ResetPressure,
+} from "./progress/progress-guard.ts";
 export { readProgressMark } from "./progress/progress-mark.ts";
 export {
   type ProgressOptions,

@@ -1,1 +1,2 @@
-export {};
+export { type LoopDetectionOptions, loopDetectionMiddleware } from "./loop-detection-middleware.ts";
+export { type ProgressMiddlewareOptions, progressMiddleware } from "./progress-middleware.ts";

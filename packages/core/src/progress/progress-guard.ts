@@ -30,19 +30,24 @@ export function progressStop(
 /** How many turns the model is asked to checkpoint and reset before the context is folded without it. */
 export const RESET_ASKS = 2;
 
+/** What the context concern says about the working layer (`foldPressure`). */
+export interface ResetPressure {
+  /** Working tokens are past the soft limit. */
+  readonly over: boolean;
+  /** Step of the last fold or reset: what was asked then or before belongs to an earlier working layer. */
+  readonly since: number;
+  /** Number of the step that the next answer is. */
+  readonly step: number;
+}
+
 /**
- * What to do before a model call, given whether working tokens are past the soft limit: the new `asked`, and whether to ask.
- * Asked for two turns; not again until the pressure was gone once (a reset or a fold took it).
+ * The new `asked` when the model is to be asked for a checkpoint and a reset before this call, otherwise undefined. Asked for
+ * two turns in each working layer; then the fold happens, and a later one may ask again.
  */
-export function askForReset(
-  state: ProgressState,
-  step: number,
-  underPressure: boolean,
-): { readonly ask: boolean; readonly asked: ProgressState["asked"] } {
-  const times = state.asked?.times ?? 0;
-  if (underPressure && times < RESET_ASKS) return { ask: true, asked: { atStep: step, times: times + 1 } };
-  if (!underPressure && times > 0) return { ask: false, asked: { atStep: step, times: 0 } };
-  return { ask: false, asked: undefined };
+export function askForReset(state: ProgressState, pressure: ResetPressure): ProgressState["asked"] {
+  const times = state.asked && state.asked.atStep > pressure.since ? state.asked.times : 0;
+  if (!pressure.over || times >= RESET_ASKS) return undefined;
+  return { atStep: pressure.step, times: times + 1 };
 }
 
 export function askNotice(options: ResolvedProgressOptions): Notice {
