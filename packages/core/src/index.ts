@@ -61,7 +61,24 @@ export { canonicalJson, digest, digestText, NotCanonicalError } from "./json/can
 export type { Json, JsonObject } from "./json/json.ts";
 
 // loops
-export type { LoopState } from "./loops/loop-state.ts";
+export { blockedCall } from "./loops/blocked-call.ts";
+export { observeReply, type ReplyVerdict } from "./loops/idle-reply.ts";
+export type { LoopEvent } from "./loops/loop-events.ts";
+export {
+  type LoopOptions,
+  type LoopThresholds,
+  type LoopToolOptions,
+  NUDGE,
+  type ResolvedLoopOptions,
+  resolveLoopOptions,
+} from "./loops/loop-options.ts";
+export { type LoopState, loopState, type ObservedAction, readLoops } from "./loops/loop-state.ts";
+export { idleReport, loopHint, loopReport } from "./loops/loop-text.ts";
+export { normaliseResult } from "./loops/normalise-result.ts";
+export type { LoopKind, LoopReason, Observation } from "./loops/observation.ts";
+export { observeAction } from "./loops/observe-action.ts";
+export { observeMessages } from "./loops/observe-messages.ts";
+export type { ActionInput } from "./loops/observed-action.ts";
 
 // messages
 export {
@@ -84,12 +101,37 @@ export {
 export { validRequest } from "./messages/valid-request.ts";
 
 // progress
+export { isKnownSource, type KnownSources, knownSources } from "./progress/known-sources.ts";
 export {
+  type NormalisedProgress,
+  normaliseProgress,
+  type PreviousProgress,
+} from "./progress/normalise-progress.ts";
+export {
+  askForReset,
+  askNotice,
+  progressStop,
+  RESET_ASKS,
+  type ResetPressure,
+} from "./progress/progress-guard.ts";
+export { readProgressMark } from "./progress/progress-mark.ts";
+export {
+  type ProgressOptions,
+  type ResolvedProgressOptions,
+  resolveProgressOptions,
+} from "./progress/progress-options.ts";
+export {
+  type CallStamp,
   mergeProgress,
   type ProgressCheckpoint,
   type ProgressFact,
   type ProgressState,
+  progressState,
+  readProgress,
 } from "./progress/progress-state.ts";
+export { createCheckpointTool, createResetTool } from "./progress/progress-tools.ts";
+export type { CutItem } from "./progress/trim-checkpoint.ts";
+export { renderCheckpoint, viewAfterReset } from "./progress/view-after-reset.ts";
 
 // recovery
 export { LeaseStore } from "./recovery/lease-store.ts";
