@@ -54,6 +54,24 @@ export class SharedFailureError extends LonghaulError {
   }
 }
 
+/**
+ * The outcome of a call is open: unknown, or still in progress elsewhere. Thrown only where a tool is invoked with bare arguments; a
+ * tool call gets a tool message that says the same.
+ */
+export class EffectOpenError extends LonghaulError {
+  readonly code = "EFFECT_OPEN";
+  readonly key: string;
+
+  constructor(fields: { readonly key: string; readonly text: string }) {
+    super(fields.text);
+    this.key = fields.key;
+  }
+
+  static override isInstance(error: unknown): error is EffectOpenError {
+    return hasErrorCode(error, "EFFECT_OPEN");
+  }
+}
+
 /** `resolveEffect` was asked to settle what is not open. */
 export class EffectStateError extends LonghaulError {
   readonly code = "EFFECT_STATE";

@@ -1,4 +1,5 @@
 import type { Deps } from "../clock.ts";
+import { StateFormatError } from "../errors.ts";
 import type { Json } from "../json/json.ts";
 import { isAlive, type Owner, processOwner } from "../storage/owner.ts";
 import type { RecordKey, RecordStore } from "../storage/record-store.ts";
@@ -98,6 +99,41 @@ export class EffectLedger {
 
   async read(thread: string, key: string): Promise<EffectRecord | undefined> {
     return (await this.#find(thread, key))?.record;
+  }
+
+  /** How often a thread id was deleted: keys of the thread that had the id before are not those of its next one. */
+  async generationOf(thread: string): Promise<number> {
+    return this.#guarded(thread, async () => {
+      const stored = await this.records.get({ collection: "generations", thread: "", key: thread });
+      if (!stored) return 0;
+      const { v, generation } = stored.value as { v?: unknown; generation?: unknown };
+      if (v !== 1 || typeof generation !== "number")
+        throw new StateFormatError({
+          channel: "generations",
+          found: stored.value,
+          expected: "a generation of version 1",
+        });
+      return generation;
+    });
+  }
+
+  /** Keeps the progress of a call that nobody needs to claim. */
+  async park(request: ClaimRequest, progress: Json): Promise<void> {
+    for (;;) {
+      const found = await this.#find(request.thread, request.key);
+      const record: EffectRecord = {
+        ...(found?.record ?? this.#first(request)),
+        state: "suspended",
+        progress,
+        updatedAt: this.deps.clock.now(),
+      };
+      const address = addressOf(request.thread, request.key);
+      if (await this.#write(address, found?.version ?? null, record, request.expiresAt, false)) return;
+    }
+  }
+
+  async forget(thread: string, key: string): Promise<void> {
+    await this.records.delete(addressOf(thread, key));
   }
 
   /** Effects of a thread in key order. */

@@ -62,7 +62,11 @@ export function readEffectRecord(value: unknown): EffectRecord {
     typeof record.leaseUntil === "number" &&
     (record.state !== "committed" || typeof record.outcome?.ok === "boolean");
   if (!sound)
-    throw new StateFormatError({ channel: "effects", found: value, expected: "an effect record of version 1" });
+    throw new StateFormatError({
+      channel: "effects",
+      found: value,
+      expected: "an effect record of version 1",
+    });
   readOwner(record.owner);
   return record as EffectRecord;
 }

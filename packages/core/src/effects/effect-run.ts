@@ -21,12 +21,7 @@ export class EffectRun {
   readonly #expiresAt: number | undefined;
   readonly #ended = new AbortController();
 
-  constructor(
-    ledger: EffectLedger,
-    address: RecordKey,
-    record: EffectRecord,
-    expiresAt: number | undefined,
-  ) {
+  constructor(ledger: EffectLedger, address: RecordKey, record: EffectRecord, expiresAt: number | undefined) {
     this.#ledger = ledger;
     this.#address = address;
     this.#expiresAt = expiresAt;

@@ -48,7 +48,10 @@ describe("stored results", () => {
     expect(isCommand(back)).toBe(true);
     expect(back.graph).toBe(Command.PARENT);
     expect((back.goto as Send[])[0]).toMatchObject({ node: "writer", args: { topic: "x" } });
-    const update = back.update as { balance: number; messages: [ToolMessage, ToolMessage, HumanMessage, AIMessage] };
+    const update = back.update as {
+      balance: number;
+      messages: [ToolMessage, ToolMessage, HumanMessage, AIMessage];
+    };
     expect(update.balance).toBe(5);
     expect(update.messages.map((m) => m.getType())).toEqual(["tool", "tool", "human", "ai"]);
     expect(update.messages[0].tool_call_id).toBe("call_2");

@@ -20,7 +20,16 @@ export interface EventOrigin {
 
 /** Something that an operator may want to know. None of it reaches a model. */
 export type LonghaulEvent = EventOrigin &
-  (ContextEvent | ProgressEvent | LoopEvent | EffectEvent | BudgetEvent | RunEvent | RecoveryEvent | ToolEvent);
+  (
+    | ContextEvent
+    | ProgressEvent
+    | LoopEvent
+    | EffectEvent
+    | BudgetEvent
+    | RunEvent
+    | RecoveryEvent
+    | ToolEvent
+  );
 
 /** Receives every event. Must not throw; what it throws is swallowed, an operator's log cannot end a run. */
 export type EventSink = (event: LonghaulEvent) => void;
