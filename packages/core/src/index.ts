@@ -93,6 +93,7 @@ export type { RunState, RunStatus, StopReason } from "./run/run-state.ts";
 export { readSeal, type Seal, sealed, sealMessage } from "./run/seal.ts";
 
 // state
+export { type ChannelField, channelField } from "./state/channel-fields.ts";
 export { CHANNEL_REDUCERS } from "./state/channel-reducers.ts";
 export { CHANNEL_DESCRIPTIONS, type LonghaulChannel, type LonghaulValues } from "./state/channels.ts";
 

@@ -1,0 +1,16 @@
+/** Numbers in [0, 1) that depend on the seed alone (mulberry32). */
+export function seededRandom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+/** `prefix-1`, `prefix-2`, … */
+export function countingIds(prefix = "id"): () => string {
+  let count = 0;
+  return () => `${prefix}-${++count}`;
+}
