@@ -109,7 +109,10 @@ class GuardedTool extends StructuredTool {
     const { effects, limits } = guards;
     const once = (args: unknown) => {
       const run = (signal: AbortSignal | undefined) =>
-        tool.invoke((toolCall ? { ...toolCall, args } : args) as never, (signal ? { ...full, signal } : full) as never);
+        tool.invoke(
+          (toolCall ? { ...toolCall, args } : args) as never,
+          (signal ? { ...full, signal } : full) as never,
+        );
       return limits ? limits.timed(call, run) : run(full.signal);
     };
     const retry = limits ? limits.retry(call) : (attempt: (n: number) => Promise<unknown>) => attempt(1);
