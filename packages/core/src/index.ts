@@ -36,8 +36,33 @@ export { type PreparedContext, type PrepareInput, prepareContext } from "./conte
 export { readTaskState, type TaskState } from "./context/task-state.ts";
 export { estimateTokens, measureMessages, measureTools } from "./context/token-measure.ts";
 export type { LeftResult } from "./context/working-view.ts";
+export type { MemoryState } from "./context/memory-state.ts";
+export type { TaskState } from "./context/task-state.ts";
+export type { EffectQuestion } from "./effects/ask-human.ts";
 // effects
-export { EffectLedger } from "./effects/effect-ledger.ts";
+export { type CurrentEffect, currentEffect } from "./effects/current-effect.ts";
+export {
+  BypassedGuardError,
+  EffectConflictError,
+  EffectLedgerError,
+  EffectOpenError,
+  EffectStateError,
+  NoCurrentEffectError,
+  SharedFailureError,
+} from "./effects/effect-errors.ts";
+export type { EffectEvent } from "./effects/effect-events.ts";
+export {
+  type Claim,
+  type ClaimRequest,
+  EffectLedger,
+  type LedgerOptions,
+} from "./effects/effect-ledger.ts";
+export { REPLAYED_FIELD, UNSETTLED_FIELD } from "./effects/effect-messages.ts";
+export type { EffectOptions } from "./effects/effect-options.ts";
+export type { EffectRecord, EffectState, StoredOutcome } from "./effects/effect-record.ts";
+export type { EffectRun } from "./effects/effect-run.ts";
+export { guardsEffect, guardTool, type ToolGuards } from "./effects/guarded-tool.ts";
+export { resolveEffect } from "./effects/resolve-effect.ts";
 export {
   hasErrorCode,
   InvalidOptionsError,
@@ -152,6 +177,7 @@ export { taskInput } from "./state/task-input.ts";
 export type { Artifact, ArtifactMeta, ArtifactStore } from "./storage/artifact-store.ts";
 export { createStorage, type LonghaulStorage } from "./storage/longhaul-storage.ts";
 export { MemoryArtifactStore, MemoryRecordStore, memoryStorage } from "./storage/memory-storage.ts";
+export { isAlive, type Owner, processOwner, readOwner, sameOwner } from "./storage/owner.ts";
 export type {
   CompareAndSetResult,
   RecordKey,
@@ -188,3 +214,21 @@ export {
 export { renderTranscript, type TranscriptOptions } from "./summary/transcript.ts";
 
 // tools
+export { createToolGuards, type GuardToolsOptions, guardTools, isInvokable } from "./tools/guard-tools.ts";
+export { isForModel, toolErrorMessage } from "./tools/tool-error-message.ts";
+export { ToolTimeoutError } from "./tools/tool-errors.ts";
+export type { ToolEvent } from "./tools/tool-events.ts";
+export type { ToolLimitOptions } from "./tools/tool-limits.ts";
+export {
+  EFFECT_METADATA,
+  type EffectAnswer,
+  type EffectKind,
+  type ErrorOutcome,
+  optionsOf,
+  resolveToolOptions,
+  type ToolIdentity,
+  type ToolOptions,
+  type ToolOptionsMap,
+  type ToolTraits,
+  toolTraits,
+} from "./tools/tool-options.ts";
