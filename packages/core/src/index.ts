@@ -80,6 +80,7 @@ export { taskInput } from "./state/task-input.ts";
 export type { Artifact, ArtifactMeta, ArtifactStore } from "./storage/artifact-store.ts";
 export { createStorage, type LonghaulStorage } from "./storage/longhaul-storage.ts";
 export { MemoryArtifactStore, MemoryRecordStore, memoryStorage } from "./storage/memory-storage.ts";
+export { isAlive, type Owner, processOwner, readOwner, sameOwner } from "./storage/owner.ts";
 export type {
   CompareAndSetResult,
   RecordKey,
