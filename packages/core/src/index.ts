@@ -83,7 +83,8 @@ export { type RunRecord, readRunRecord } from "./recovery/run-record.ts";
 export { RunStore } from "./recovery/run-store.ts";
 export type { SupervisableGraph } from "./recovery/supervisable-graph.ts";
 export type { RecoveryCaps, ReferenceCheck, SuperviseOptions } from "./recovery/supervise-options.ts";
-export { type SupervisedResult, superviseRun } from "./recovery/supervise-run.ts";
+export { type StateOf, superviseRun, superviseStream } from "./recovery/supervise-run.ts";
+export type { SupervisedResult } from "./recovery/supervised-result.ts";
 
 // run
 export type { RunState, RunStatus, StopReason } from "./run/run-state.ts";

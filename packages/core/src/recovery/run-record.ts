@@ -10,8 +10,8 @@ export interface AdmittedInput {
   readonly digest: string | null;
   /** JSON copy of the input, messages in LangChain's stored form; null when it is not plain data. */
   readonly stored: Json;
-  /** Ids of the interrupts that a `Command({ resume })` was meant to answer. */
-  readonly answers?: readonly string[] | undefined;
+  /** Of an answer to an interrupt: how many answers the checkpoint held before. */
+  readonly answersBefore?: number | undefined;
 }
 
 /**

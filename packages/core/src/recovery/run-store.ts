@@ -1,4 +1,5 @@
 import type { Deps } from "../clock.ts";
+import { canonicalJson } from "../json/canonical-json.ts";
 import type { Json } from "../json/json.ts";
 import type { RecordKey, RecordStore } from "../storage/record-store.ts";
 import { LeaseLostError } from "./recovery-errors.ts";
@@ -59,9 +60,15 @@ export class RunStore {
   }
 
   async #write(threadId: string, version: number | null, record: RunRecord): Promise<StoredRun> {
-    const result = await this.#records.compareAndSet(currentKey(threadId), version, plain(record));
-    if (!result.ok) throw new LeaseLostError({ threadId, token: record.token });
-    return { record, version: result.version };
+    const value = plain(record);
+    const result = await this.#records.compareAndSet(currentKey(threadId), version, value);
+    if (result.ok) return { record, version: result.version };
+    // A write whose answer was lost has happened all the same.
+    const { current } = result;
+    if (current && canonicalJson(current.value) === canonicalJson(value)) {
+      return { record, version: current.version };
+    }
+    throw new LeaseLostError({ threadId, token: record.token });
   }
 }
 
