@@ -11,6 +11,7 @@ import { digest } from "../json/canonical-json.ts";
 import type { Json, JsonObject } from "../json/json.ts";
 import { messageText } from "../messages/message-text.ts";
 import type { AdmittedInput } from "./run-record.ts";
+import type { PendingInterrupt } from "./supervisable-graph.ts";
 
 /** An input as admission sees it. */
 export interface DescribedInput {
@@ -50,6 +51,28 @@ export function describeInput(input: unknown): DescribedInput {
     },
     messages: messages ?? [],
   };
+}
+
+/**
+ * The same answer, addressed to the one question that is open. LangGraph keeps an answer without an address with the
+ * checkpoint, and after a crash gives it to the task's next question too.
+ */
+export function addressAnswer(input: unknown, pending: readonly PendingInterrupt[]): unknown {
+  const { resume, update, goto } = input as Command;
+  const id = pending[0]?.id;
+  if (pending.length !== 1 || id === undefined || isAddressed(resume)) return input;
+  return new Command({
+    resume: { [id]: resume },
+    ...(update === undefined ? {} : { update }),
+    ...(goto === undefined ? {} : { goto }),
+  });
+}
+
+/** LangGraph's own test: all keys are ids of interrupts. */
+function isAddressed(resume: unknown): boolean {
+  if (typeof resume !== "object" || resume === null || Array.isArray(resume)) return false;
+  const keys = Object.keys(resume);
+  return keys.length > 0 && keys.every((key) => /^[0-9a-f]{32}$/.test(key));
 }
 
 /** The input that a record holds, undefined when it could not be stored. */

@@ -1,3 +1,4 @@
+import { LonghaulError } from "../errors.ts";
 import { type Diagnosis, diagnoseError, type ErrorClassifier, type FailureClass } from "./classify-error.ts";
 
 /** A failed attempt, as the run record keeps it for people. Redacted and bounded. */
@@ -76,6 +77,8 @@ function messageOf(error: unknown): string {
   let deepest = error;
   for (let depth = 0; depth < 20; depth++) {
     const { cause, errors } = (deepest ?? {}) as { cause?: unknown; errors?: unknown };
+    // Longhaul's own messages say what to do; their causes are details.
+    if (LonghaulError.isInstance(deepest)) break;
     const inner = Array.isArray(errors) && errors.length > 0 ? errors[0] : cause;
     if (!(inner instanceof Error) || inner.message === "") break;
     deepest = inner;

@@ -110,14 +110,14 @@ export function isDamage(error: unknown): boolean {
 export async function findSoundAncestor(
   driver: GraphDriver,
   thread: RunnableConfig,
-): Promise<RunnableConfig | undefined> {
+): Promise<string | undefined> {
   let before: string | undefined;
   for (let tries = 0; tries < 100; tries++) {
     try {
       const options = before === undefined ? {} : { before: { configurable: { checkpoint_id: before } } };
       for await (const state of driver.getStateHistory(thread, options)) {
         before = state.config.configurable?.checkpoint_id as string | undefined;
-        if (isSound(state)) return state.config;
+        if (isSound(state)) return before;
       }
       return undefined;
     } catch (error) {

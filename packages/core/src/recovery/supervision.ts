@@ -5,7 +5,13 @@ import { InvalidOptionsError } from "../errors.ts";
 import type { Emit } from "../events/event.ts";
 import { processOwner } from "../storage/owner.ts";
 import { type Admission, decideAdmission, inputIsSaved } from "./admission.ts";
-import { carryOver, type DescribedInput, describeInput, restoreInput } from "./admitted-input.ts";
+import {
+  addressAnswer,
+  carryOver,
+  type DescribedInput,
+  describeInput,
+  restoreInput,
+} from "./admitted-input.ts";
 import type { DrainWatch } from "./drain.ts";
 import { crashFailure, describeFailure, type RunFailure } from "./failure.ts";
 import { findSoundAncestor, type Head, isDamage, loadHead } from "./head.ts";
@@ -64,28 +70,16 @@ export class Supervision {
 
   /** Drives the run to its next end or pause. */
   async *drive(input: unknown): AsyncGenerator<unknown, SupervisedResult> {
-    const { runs, threadId, options } = this.#parts;
-    this.#run = await this.#storage(() => runs.current(threadId));
-    const loaded = await this.#loadSoundHead();
-    if ("refused" in loaded) return this.#refuse(loaded.refused, undefined);
-    const described = describeInput(input);
-    const record = this.#run?.record;
-    const admission = decideAdmission({ record, head: loaded, input: described, reopen: options.reopen });
-    const taken = admission.kind === "ended" ? "ended" : admission.kind === "new" ? "new" : "resumed";
-    this.#parts.emit({ type: "recovery.admitted", runId: record?.runId ?? "", taken });
-    if (admission.kind === "ended") return this.#result(loaded, recordedOutcome(record) ?? outcomeOf(loaded));
-    if (admission.kind !== "new") {
-      const missing = await this.#missingReferences(loaded);
-      if (missing) return this.#refuse(missing, loaded);
-    }
     let settled = false;
     try {
-      const result = yield* this.#driveAdmitted(admission, described, input, loaded);
+      const result = yield* this.#admitAndDrive(input);
       settled = true;
       return result;
     } catch (error) {
       settled = true;
-      throw error;
+      const isRefusal = DamagedHeadError.isInstance(error) || MissingReferenceError.isInstance(error);
+      if (!isRefusal) throw error;
+      return this.#refuse(error);
     } finally {
       // Whoever read the stream stopped reading.
       if (!settled && !this.#parts.lease.lost.aborted) {
@@ -94,16 +88,19 @@ export class Supervision {
     }
   }
 
-  async *#driveAdmitted(
-    admission: Admission,
-    described: DescribedInput,
-    input: unknown,
-    loaded: Head,
-  ): AsyncGenerator<unknown, SupervisedResult> {
-    const course = await this.#admit(admission, described, input, loaded);
-    return "status" in course
-      ? course
-      : yield* this.#attempts(course, described.kind === "none" ? undefined : input);
+  async *#admitAndDrive(input: unknown): AsyncGenerator<unknown, SupervisedResult> {
+    const { runs, threadId, options, emit } = this.#parts;
+    this.#run = await this.#storage(() => runs.current(threadId));
+    const head = await this.#loadSoundHead();
+    const described = describeInput(input);
+    const record = this.#run?.record;
+    const admission = decideAdmission({ record, head, input: described, reopen: options.reopen });
+    const taken = admission.kind === "ended" || admission.kind === "new" ? admission.kind : "resumed";
+    emit({ type: "recovery.admitted", runId: record?.runId ?? "", taken });
+    if (admission.kind === "ended") return this.#result(head, recordedOutcome(record) ?? outcomeOf(head));
+    if (admission.kind !== "new") await this.#checkReferences(head);
+    const course = await this.#admit(admission, described, input, head);
+    return "status" in course ? course : yield* this.#attempts(course, repeatable(described, input));
   }
 
   /** Writes the record of the admitted run and says where it starts, or how it ended before it could. */
@@ -117,9 +114,11 @@ export class Supervision {
       case "new":
         return this.#admitNew(input, head, admission.carries);
       case "answer": {
-        const admitted = { ...described.admitted, answersBefore: head.answers };
+        const answer = addressAnswer(input, head.interrupts);
+        const { stored } = describeInput(answer).admitted;
+        const admitted = { digest: described.admitted.digest, stored, answersBefore: head.answers };
         await this.#continueRun(admitted, head.checkpointId);
-        return { input, cause: undefined };
+        return { input: answer, cause: undefined };
       }
       case "resume":
         return this.#admitResume(admission, described, input, head);
@@ -165,7 +164,7 @@ export class Supervision {
     else if (admission.fresh) await this.#update({ failures: {}, recoveries: 0 });
     const run = this.#current();
     const cause: ResumeCause = admission.crashed ? "crash" : "pause";
-    const repeated = described.kind === "none" ? undefined : input;
+    const repeated = repeatable(described, input);
     // It died after its last step: only its end was not recorded.
     if (head.finished && inputIsSaved(run, head)) return this.#finish(head, outcomeOf(head));
     if (!admission.crashed) return { input: this.#nextInput(head, repeated), cause };
@@ -303,42 +302,41 @@ export class Supervision {
     });
   }
 
-  async #loadSoundHead(): Promise<Head | { readonly refused: Error }> {
-    const { driver, thread, threadId, options, emit } = this.#parts;
+  async #loadSoundHead(): Promise<Head> {
+    const { driver, thread, options } = this.#parts;
     try {
       return await this.#load();
     } catch (error) {
-      if (!isDamage(error)) throw error;
-      const reason = (error as Error).message;
-      const sound = await this.#storage(() => findSoundAncestor(driver, thread));
-      const soundCheckpointId = sound?.configurable?.checkpoint_id as string | undefined;
-      const goesOn = options.onDamagedHead === "parent" && sound !== undefined;
-      emit({ type: "checkpoint.damaged", reason, usedCheckpointId: goesOn ? soundCheckpointId : undefined });
-      if (!goesOn) {
-        return { refused: new DamagedHeadError({ threadId, reason, soundCheckpointId, cause: error }) };
-      }
+      const sound = DamagedHeadError.isInstance(error) ? error.soundCheckpointId : undefined;
+      if (options.onDamagedHead === "fail" || sound === undefined) throw error;
+      const ancestor = { configurable: { ...thread.configurable, checkpoint_id: sound } };
       // A copy of the ancestor becomes the head, marked as a fork; the damaged checkpoint stays for whoever looks into it.
-      await this.#storage(() => driver.updateState(sound, null, "__copy__"));
-      return this.#load();
+      await this.#storage(() => driver.updateState(ancestor, null, "__copy__"));
+      const head = await this.#load();
+      this.#parts.emit({
+        type: "checkpoint.damaged",
+        reason: (error as Error).message,
+        usedCheckpointId: sound,
+      });
+      return head;
     }
   }
 
-  async #missingReferences(head: Head): Promise<MissingReferenceError | undefined> {
+  async #checkReferences(head: Head): Promise<void> {
     const found = await Promise.all(this.#parts.options.references.map((check) => check(head.values)));
     const missing = found.flat();
-    return missing.length > 0 ? new MissingReferenceError({ missing }) : undefined;
+    if (missing.length > 0) throw new MissingReferenceError({ missing });
   }
 
   /** The run cannot go on as things are. Its record stays as it is, so that it goes on once they are repaired. */
-  #refuse(error: Error, head: Head | undefined): SupervisedResult {
-    const { failure } = describeFailure(error, {
-      superstep: head?.superstep ?? -2,
-      where: [],
-      at: this.#now(),
-    });
+  #refuse(error: Error): SupervisedResult {
+    const { failure } = describeFailure(error, { superstep: -2, where: [], at: this.#now() });
     const outcome: RunOutcome = { status: "NEEDS_HUMAN", stopReason: "fatal_error" };
+    if (DamagedHeadError.isInstance(error)) {
+      this.#parts.emit({ type: "checkpoint.damaged", reason: failure.message });
+    }
     this.#emitEnd(outcome);
-    return { ...this.#result(head, outcome), lastFailure: failure };
+    return { ...this.#result(undefined, outcome), lastFailure: failure };
   }
 
   async #finish(head: Head, outcome: RunOutcome): Promise<SupervisedResult> {
@@ -412,9 +410,21 @@ export class Supervision {
     return { superstep: head.superstep, where, at: this.#now() };
   }
 
-  #load(): Promise<Head> {
-    const { driver, saver, thread } = this.#parts;
-    return this.#storage(() => loadHead(driver, saver, thread));
+  /** @throws DamagedHeadError, and what the storage throws */
+  async #load(): Promise<Head> {
+    const { driver, saver, thread, threadId } = this.#parts;
+    try {
+      return await this.#storage(() => loadHead(driver, saver, thread));
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      const soundCheckpointId = await this.#storage(() => findSoundAncestor(driver, thread));
+      throw new DamagedHeadError({
+        threadId,
+        reason: (error as Error).message,
+        soundCheckpointId,
+        cause: error,
+      });
+    }
   }
 
   #storage<T>(operation: () => Promise<T>): Promise<T> {
@@ -433,6 +443,11 @@ export class Supervision {
   #now(): number {
     return this.#parts.deps.clock.now();
   }
+}
+
+/** The caller's own input, where it may serve instead of the stored copy; an answer has been addressed since. */
+function repeatable(described: DescribedInput, input: unknown): unknown {
+  return described.kind === "value" ? input : undefined;
 }
 
 function recordedOutcome(record: RunRecord | undefined): RunOutcome | undefined {
