@@ -63,8 +63,8 @@ export function addressAnswer(input: unknown, pending: readonly PendingInterrupt
   if (pending.length !== 1 || id === undefined || isAddressed(resume)) return input;
   return new Command({
     resume: { [id]: resume },
-    ...(update === undefined ? {} : { update }),
-    ...(goto === undefined ? {} : { goto }),
+    ...(isEmpty(update) ? {} : { update }),
+    ...(isEmpty(goto) ? {} : { goto }),
   });
 }
 

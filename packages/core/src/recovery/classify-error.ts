@@ -46,19 +46,25 @@ export function diagnoseError(
   error: unknown,
   options: { readonly custom?: ErrorClassifier | undefined; readonly now?: number | undefined } = {},
 ): Diagnosis {
-  const seen = new Set<unknown>();
-  const look = (link: unknown): Diagnosis | undefined => {
-    if (link === undefined || link === null || seen.has(link) || seen.size >= MAX_DEPTH) return undefined;
-    seen.add(link);
+  const look = (link: unknown, path: readonly unknown[]): Diagnosis | undefined => {
+    if (link === undefined || link === null || path.includes(link) || path.length >= MAX_DEPTH)
+      return undefined;
     const own = diagnoseLink(link, options.custom);
     if (own) return withRetryAfter(own, link, options.now);
+    const deeper = [...path, link];
     for (const inner of innerErrors(link)) {
-      const found = Array.isArray(inner) ? worst(inner.map(look)) : look(inner);
+      const found = Array.isArray(inner)
+        ? worst(inner.map((member) => look(member, deeper) ?? unknownError(member)))
+        : look(inner, deeper);
       if (found) return found;
     }
     return undefined;
   };
-  return look(error) ?? { class: "recoverable", code: nameOf(error) };
+  return look(error, []) ?? unknownError(error);
+}
+
+function unknownError(error: unknown): Diagnosis {
+  return { class: "recoverable", code: nameOf(error) };
 }
 
 function diagnoseLink(error: unknown, custom: ErrorClassifier | undefined): Diagnosis | undefined {
@@ -115,8 +121,8 @@ function innerErrors(error: unknown): unknown[] {
   return [Array.isArray(errors) ? errors : undefined, cause, wrapped instanceof Error ? wrapped : undefined];
 }
 
-function worst(found: readonly (Diagnosis | undefined)[]): Diagnosis | undefined {
-  return found.reduce(
+function worst(found: readonly Diagnosis[]): Diagnosis | undefined {
+  return found.reduce<Diagnosis | undefined>(
     (a, b) => (!a || (b && ORDER.indexOf(b.class) > ORDER.indexOf(a.class)) ? b : a),
     undefined,
   );

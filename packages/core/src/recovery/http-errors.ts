@@ -40,7 +40,8 @@ export function retryAfter(error: unknown, now: number): number | undefined {
     if (value === undefined || value.trim() === "") continue;
     const seconds = Number(value);
     if (isDelay(seconds)) return seconds * 1_000;
-    const date = Date.parse(value);
+    // Date.parse finds a year in "-3".
+    const date = Number.isNaN(seconds) ? Date.parse(value) : Number.NaN;
     if (Number.isFinite(date)) return Math.max(0, date - now);
   }
   return googleRetryDelay(error);
