@@ -491,7 +491,7 @@ describe("what was saved is checked before anything runs", () => {
   /** A saver whose newest checkpoint cannot be decoded from now on. */
   function damage(saver: MemorySaver, damaged: string) {
     const error = () =>
-      Object.assign(new SyntaxError("Unexpected end of JSON input"), { checkpointId: damaged });
+      Object.assign(new SyntaxError("Unexpected end of JSON input"), { place: { checkpointId: damaged } });
     const getTuple = saver.getTuple.bind(saver);
     saver.getTuple = async (config) => {
       const tuple = await getTuple(config);

@@ -20,13 +20,16 @@ export type Admission =
 /**
  * Decides about an input. On an unfinished run, null or the admitted input resumes and any other input is a new human
  * message; on one that ended, the same input gives the same outcome unless a person reopens it; after COMPLETED every input
- * is new, since people do repeat themselves.
+ * is new, since people do repeat themselves, but for a result that was never handed over.
+ *
+ * @param given.undelivered the last driver of the thread died, or was given up, with the lease in its hands
  */
 export function decideAdmission(given: {
   readonly record: RunRecord | undefined;
   readonly head: Head;
   readonly input: DescribedInput;
   readonly reopen: boolean;
+  readonly undelivered: boolean;
 }): Admission {
   const { record, head, input, reopen } = given;
   if (input.kind === "answer") return decideAnswer(record, head, input);
@@ -34,7 +37,7 @@ export function decideAdmission(given: {
   const again = input.kind === "none" || isSame(record, input);
   if (!again) return newRun(record, head);
   if (record.status === "COMPLETED") {
-    if (input.kind === "value") return newRun(record, head);
+    if (input.kind === "value" && !given.undelivered) return newRun(record, head);
     // Somebody drove the thread past our record.
     return head.finished ? { kind: "ended" } : { kind: "resume", crashed: false, fresh: true };
   }

@@ -96,10 +96,13 @@ function checkChannels(values: Readonly<Record<string, unknown>>): void {
   }
 }
 
+/** Codes of Longhaul's errors that speak of one stored thing, not of the storage as a whole. */
+const DAMAGE_CODES = ["DAMAGED_RECORD", "STATE_FORMAT"];
+
 /** Whether an error of loading says that what is stored is damaged or foreign, not that the storage is out of reach. */
 export function isDamage(error: unknown): boolean {
   for (let link = error, depth = 0; link instanceof Error && depth < 10; link = link.cause, depth++) {
-    if (LonghaulError.isInstance(link)) return !link.retryable;
+    if (LonghaulError.isInstance(link)) return DAMAGE_CODES.includes(link.code);
     // What the official savers throw for a cut or garbled blob.
     if (link instanceof SyntaxError || (link as { code?: unknown }).code === "SQLITE_CORRUPT") return true;
   }
@@ -122,7 +125,7 @@ export async function findSoundAncestor(
       return undefined;
     } catch (error) {
       // A typed error names its checkpoint, so that the search goes on behind it. Others end it.
-      const damaged = (error as { checkpointId?: unknown }).checkpointId;
+      const damaged = (error as { place?: { checkpointId?: unknown } }).place?.checkpointId;
       if (typeof damaged !== "string" || damaged === before) return undefined;
       before = damaged;
     }

@@ -94,7 +94,9 @@ export class Supervision {
     const head = await this.#loadSoundHead();
     const described = describeInput(input);
     const record = this.#run?.record;
-    const admission = decideAdmission({ record, head, input: described, reopen: options.reopen });
+    const { reopen } = options;
+    const undelivered = this.#parts.lease.takenFrom !== undefined;
+    const admission = decideAdmission({ record, head, input: described, reopen, undelivered });
     const taken = admission.kind === "ended" || admission.kind === "new" ? admission.kind : "resumed";
     emit({ type: "recovery.admitted", runId: record?.runId ?? "", taken });
     if (admission.kind === "ended") return this.#result(head, recordedOutcome(record) ?? outcomeOf(head));
