@@ -159,8 +159,29 @@ export type { CutItem } from "./progress/trim-checkpoint.ts";
 export { renderCheckpoint, viewAfterReset } from "./progress/view-after-reset.ts";
 
 // recovery
-export { LeaseStore } from "./recovery/lease-store.ts";
+export { type BackoffOptions, backoffDelay, resolveBackoff } from "./recovery/backoff.ts";
+export {
+  classifyError,
+  type Diagnosis,
+  diagnoseError,
+  type ErrorClassifier,
+  type FailureClass,
+} from "./recovery/classify-error.ts";
+export type { RunFailure } from "./recovery/failure.ts";
+export { FatalTaskError } from "./recovery/fatal-task-error.ts";
+export { type Lease, LeaseStore } from "./recovery/lease-store.ts";
+export {
+  DamagedHeadError,
+  LeaseHeldError,
+  LeaseLostError,
+  MissingReferenceError,
+} from "./recovery/recovery-errors.ts";
+export { type RunRecord, readRunRecord } from "./recovery/run-record.ts";
 export { RunStore } from "./recovery/run-store.ts";
+export type { SupervisableGraph } from "./recovery/supervisable-graph.ts";
+export type { RecoveryCaps, ReferenceCheck, SuperviseOptions } from "./recovery/supervise-options.ts";
+export { type StateOf, superviseRun, superviseStream } from "./recovery/supervise-run.ts";
+export type { SupervisedResult } from "./recovery/supervised-result.ts";
 
 // run
 export type { RunState, RunStatus, StopReason } from "./run/run-state.ts";
