@@ -153,7 +153,9 @@ function describeLangChain(value: object, classes: ClassTable): Description | un
     if (isStoredField(key) && message[key] !== undefined) body.push(key, message[key]);
   }
   body.push("", describeKwargs(message, kwargs));
-  const id = Object.hasOwn(kwargs, "id") ? (Object.is(kwargs.id, message.id) ? true : kwargs.id) : false;
+  // kept outside the body, which is the same before and after a message gets its id
+  const at = Object.keys(kwargs).indexOf("id");
+  const id = at < 0 ? null : Object.is(kwargs.id, message.id) ? at : [at, kwargs.id];
   return new Description(OP.MESSAGE, [name, message.id, id, new Description(OP.BODY, body)]);
 }
 

@@ -108,6 +108,8 @@ export class Encoder {
 
   #leave({ source, description, items }: Frame, walk: Walk): ValueNode {
     const node = new ValueNode(description.op, items, this.packer);
+    // made now, children before parents: asking the root alone would recurse
+    void node.form;
     walk.open.delete(source);
     if (!(source instanceof Description)) {
       this.remember(source, node);

@@ -148,19 +148,20 @@ function message(values: readonly unknown[], classes: ClassTable): object {
   for (const [symbol, value] of template.symbols) made[symbol] = value;
   for (const [key, value] of stored)
     if (key !== "" && !(key in made && Object.hasOwn(made, key))) setField(made, key, value);
-  fillKwargs(kwargs, made, stored.get(""));
-  if (idInKwargs === true) kwargs.id = id;
-  else if (idInKwargs !== false) kwargs.id = idInKwargs;
+  fillKwargs(kwargs, made, stored.get(""), idInKwargs);
   return made;
 }
 
-function fillKwargs(kwargs: Fields, made: Fields, stored: unknown): void {
-  const [names, different] =
-    typeof stored === "string"
-      ? [stored === "" ? [] : stored.split(","), {}]
-      : (stored as [string[], Fields]);
-  for (const name of names)
+function fillKwargs(kwargs: Fields, made: Fields, stored: unknown, idInKwargs: unknown): void {
+  const [names, different] = (
+    typeof stored === "string" ? [stored === "" ? [] : stored.split(","), {}] : stored
+  ) as [string[], Fields];
+  const [idAt, id] = Array.isArray(idInKwargs) ? idInKwargs : [idInKwargs, made.id];
+  names.forEach((name, i) => {
+    if (i === idAt) kwargs.id = id;
     setField(kwargs, name, Object.hasOwn(different, name) ? different[name] : made[name]);
+  });
+  if (typeof idAt === "number" && idAt >= names.length) kwargs.id = id;
 }
 
 function copyConstant(value: unknown): unknown {

@@ -32,7 +32,7 @@ export const OP = {
   RUN: 16,
   /** The next string is the hash of a chunk that holds a string. */
   TEXT: 17,
-  /** Class, id, id in the constructor's arguments, body. */
+  /** Class, id, where the constructor's arguments have it (null: nowhere; with another value: position and value), body. */
   MESSAGE: 18,
   /** A message without its id: pairs, among them the names of the constructor's arguments under `""`. */
   BODY: 19,

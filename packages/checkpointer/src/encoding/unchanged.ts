@@ -72,16 +72,12 @@ function samePairs(value: Fields, items: readonly Item[], classes: ClassTable, d
 }
 
 function sameMessage(message: Fields, node: ValueNode, classes: ClassTable, depth: number): boolean {
-  const [name, id, idInKwargs, body] = node.items;
+  const [name, id, idAt, body] = node.items;
   if (!(body instanceof ValueNode) || !Object.is(message.id, id)) return false;
-  // the constructor's arguments are compared by name when they were all equal to the fields
   const kwargs = message.lc_kwargs as Fields | undefined;
-  const stored = body.items.at(-1);
-  if (
-    typeof stored !== "string" ||
-    !kwargs ||
-    idInKwargs !== (Object.hasOwn(kwargs, "id") && Object.is(kwargs.id, id))
-  ) {
+  const names = body.items.at(-1);
+  // the usual case: all of the constructor's arguments were equal to the fields
+  if (typeof names !== "string" || !kwargs || !(idAt === null || typeof idAt === "number")) {
     const description = describe(message, classes);
     if (description instanceof Refusal || description.op !== OP.MESSAGE) return false;
     return sameItems(description.items, node.items, classes, depth);
@@ -93,18 +89,25 @@ function sameMessage(message: Fields, node: ValueNode, classes: ClassTable, dept
     if (!isStoredField(key) || field === undefined) continue;
     if (body.items[i++] !== key || !same(field, body.items[i++], classes, depth)) return false;
   }
-  return i === body.items.length - 2 && sameKwargs(kwargs, message, stored);
+  return i === body.items.length - 2 && sameKwargs(kwargs, message, names, idAt);
 }
 
-function sameKwargs(kwargs: Fields, message: Fields, names: string): boolean {
+/** Whether the arguments still have these names, in this order, and the fields' values. */
+function sameKwargs(kwargs: Fields, message: Fields, names: string, idAt: number | null): boolean {
   let at = 0;
+  let index = 0;
+  let idFound: number | null = null;
   for (const key of Object.keys(kwargs)) {
-    if (key === "id") continue;
+    const position = index++;
     if (!Object.is(kwargs[key], message[key])) return false;
+    if (key === "id") {
+      idFound = position;
+      continue;
+    }
     if (at > 0) at++;
     if (!names.startsWith(key, at)) return false;
     at += key.length;
     if (at < names.length && names[at] !== ",") return false;
   }
-  return at === names.length;
+  return at === names.length && idFound === idAt;
 }
