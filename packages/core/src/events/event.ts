@@ -7,6 +7,7 @@ import type { RecoveryEvent } from "../recovery/recovery-events.ts";
 import type { RunEvent } from "../run/run-events.ts";
 import type { SummaryEvent } from "../summary/summary-events.ts";
 import type { ToolEvent } from "../tools/tool-events.ts";
+import type { CheckpointEvent } from "./checkpoint-events.ts";
 
 /** Where and when something happened. */
 export interface EventOrigin {
@@ -31,6 +32,7 @@ export type LonghaulEvent = EventOrigin &
     | RunEvent
     | RecoveryEvent
     | ToolEvent
+    | CheckpointEvent
   );
 
 /** Receives every event. Must not throw; what it throws is swallowed, an operator's log cannot end a run. */
