@@ -1,4 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import type { BaseCallbackHandler } from "@langchain/core/callbacks/base";
+import { registerConfigureHook, setContextVariable } from "@langchain/core/context";
 import type { Emit } from "../events/event.ts";
 import type { ActiveTime } from "./active-time.ts";
 import type { BudgetKey, BudgetLedger } from "./budget-ledger.ts";
@@ -40,8 +42,26 @@ export function currentBudgetScope(): BudgetScope | undefined {
   return scopes.getStore();
 }
 
-export function runInBudgetScope<T>(scope: BudgetScope, run: () => Promise<T>): Promise<T> {
-  return scopes.run(scope, run);
+const METER_VARIABLE = "longhaul_meter";
+
+/**
+ * Runs something under a budget, with the meter on every model call in it, at any depth: also on calls that are given
+ * callbacks of their own, which a handler in `config.callbacks` would not see. A meter that is installed already (LangChain
+ * knows it by name) is not installed twice.
+ */
+export function runInBudgetScope<T>(
+  scope: BudgetScope,
+  meter: BaseCallbackHandler,
+  run: () => PromiseLike<T> | T,
+): Promise<T> {
+  return scopes.run(scope, async () => {
+    // LangChain sets a context variable for the rest of the running frame. Behind this await the frame is our own, so
+    // the caller's is left as it was.
+    await undefined;
+    registerConfigureHook({ contextVar: METER_VARIABLE });
+    setContextVariable(METER_VARIABLE, meter);
+    return run();
+  });
 }
 
 /**
