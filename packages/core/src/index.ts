@@ -4,8 +4,48 @@
 export { ARTIFACT_REF_PATTERN, artifactRef } from "./artifacts/artifact-ref.ts";
 
 // budget
-export { BudgetLedger } from "./budget/budget-ledger.ts";
-export type { BudgetLevel, BudgetMirror, BudgetTotals } from "./budget/budget-state.ts";
+export { ActiveTime } from "./budget/active-time.ts";
+export { BudgetContentionError, BudgetTooSmallError } from "./budget/budget-errors.ts";
+export type { BudgetEvent } from "./budget/budget-events.ts";
+export {
+  type Admission,
+  type AdmissionRule,
+  type BudgetKey,
+  BudgetLedger,
+  type Wanted,
+} from "./budget/budget-ledger.ts";
+export { type EndCause, stopReasonOf, toolCallRefusal } from "./budget/budget-notices.ts";
+export {
+  type BudgetLimits,
+  type BudgetOptions,
+  type BudgetPhase,
+  type ResolvedBudget,
+  resolveBudgetOptions,
+} from "./budget/budget-options.ts";
+export type { BudgetRecord, Reservation, Settlement } from "./budget/budget-record.ts";
+export { budgetRunOf, humanTurns } from "./budget/budget-run.ts";
+export {
+  type BudgetScope,
+  currentBudgetScope,
+  newSeenCalls,
+  runInBudgetScope,
+} from "./budget/budget-scope.ts";
+export {
+  type BudgetLevel,
+  type BudgetLimitName,
+  type BudgetMirror,
+  type BudgetReport,
+  type BudgetTotals,
+  budgetOf,
+  readBudgetMirror,
+} from "./budget/budget-state.ts";
+export { mirrorAfter, planAfterRefusal, planStep, type StepPlan } from "./budget/budget-step.ts";
+export { agentOf, longhaulMeter, type MeterOptions } from "./budget/meter.ts";
+export type { ModelPrice } from "./budget/price.ts";
+export { addToolCallIn, fitsBudget, releaseIn, reserveIn, settleIn } from "./budget/scope-spending.ts";
+export { isLastCall, modelCallsWithin, roomAtFirstCall, type StepRoom, widen } from "./budget/step-limit.ts";
+export { stopReport } from "./budget/stop-report.ts";
+export { type CallKind, readUsage, type Usage } from "./budget/usage.ts";
 
 // clock and errors
 export { type Clock, type Deps, systemClock, systemDeps, withSystemDeps } from "./clock.ts";
@@ -66,8 +106,12 @@ export { LeaseStore } from "./recovery/lease-store.ts";
 export { RunStore } from "./recovery/run-store.ts";
 
 // run
-export type { RunState, RunStatus, StopReason } from "./run/run-state.ts";
-export { readSeal, type Seal, sealed, sealMessage } from "./run/seal.ts";
+export { ForbiddenMoveError } from "./run/run-errors.ts";
+export type { RunEvent } from "./run/run-events.ts";
+export { assertPermitted, canMove, move, permits, type RunAction } from "./run/run-machine.ts";
+export { type RunState, type RunStatus, readRunState, type StopReason } from "./run/run-state.ts";
+export { beginStep, endStep, type ResumeNotice, readResumeNotice } from "./run/run-step.ts";
+export { latestAnswer, readSeal, type Seal, sealed, sealMessage } from "./run/seal.ts";
 
 // state
 export { type ChannelField, channelField } from "./state/channel-fields.ts";

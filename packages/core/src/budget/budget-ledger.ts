@@ -12,10 +12,11 @@ import {
   readRecord,
   releaseReservation,
   reserved,
+  type Settlement,
   settleCall,
 } from "./budget-record.ts";
 import type { BudgetLimitName } from "./budget-state.ts";
-import type { CallKind, Usage } from "./usage.ts";
+import type { CallKind } from "./usage.ts";
 
 /** Address of a run's budget. */
 export interface BudgetKey {
@@ -144,18 +145,12 @@ export class BudgetLedger {
   settle(
     key: BudgetKey,
     id: string,
-    call: {
-      readonly usage: Usage;
-      /** @default 0 */
-      readonly cost?: number | undefined;
-      /** @default "turn" */
-      readonly kind?: CallKind | undefined;
-      /** @default "main" */
-      readonly agent?: string | undefined;
-    },
+    call: Partial<Settlement> & Pick<Settlement, "usage">,
   ): Promise<BudgetRecord> {
-    const { usage, cost = 0, kind = "turn", agent = "main" } = call;
-    return this.#change(key, (record) => settleCall(record, id, { usage, cost: finite(cost), kind, agent }));
+    const { cost = 0, kind = "turn", agent = "main" } = call;
+    return this.#change(key, (record) =>
+      settleCall(record, id, { ...call, cost: finite(cost), kind, agent }),
+    );
   }
 
   /** Gives a reservation back: the call did not happen. */
@@ -176,7 +171,10 @@ export class BudgetLedger {
   }
 
   /** Adds active milliseconds and finished agent steps. */
-  add(key: BudgetKey, work: { readonly activeMs?: number; readonly agentSteps?: number }): Promise<BudgetRecord> {
+  add(
+    key: BudgetKey,
+    work: { readonly activeMs?: number; readonly agentSteps?: number },
+  ): Promise<BudgetRecord> {
     return this.#change(key, (record) => addTotals(record, work));
   }
 

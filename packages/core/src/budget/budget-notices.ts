@@ -1,10 +1,11 @@
 import type { Notice } from "../messages/notices.ts";
+import type { StopReason } from "../run/run-state.ts";
 import type { PhasePosition } from "./budget-phases.ts";
 import type { LimitPosition } from "./budget-policy.ts";
-import type { BudgetLevel } from "./budget-state.ts";
+import type { BudgetLevel, BudgetLimitName } from "./budget-state.ts";
 
-/** Why a run has to end: the limit that is used up, or LangGraph's step limit. */
-export type EndCause = LimitPosition["limit"] | "step_limit";
+/** Why a run has to end: the limit that is used up, LangGraph's step limit, or (`strict`) a provider that reports no usage. */
+export type EndCause = BudgetLimitName | "step_limit" | "unmeasured";
 
 /** Names of the limits for people and models. */
 const NAMES: Readonly<Record<EndCause, string>> = {
@@ -17,10 +18,22 @@ const NAMES: Readonly<Record<EndCause, string>> = {
   cost: "cost budget",
   concurrency: "number of parallel calls",
   step_limit: "number of steps that the graph may take",
+  unmeasured: "measured budget",
 };
 
 export function limitName(cause: EndCause): string {
   return NAMES[cause];
+}
+
+/** The cause as one sentence. */
+export function causeText(cause: EndCause): string {
+  return cause === "unmeasured"
+    ? "The model's provider reports no usage, so the budget cannot be kept."
+    : `The ${NAMES[cause]} is used up.`;
+}
+
+export function stopReasonOf(cause: EndCause): StopReason {
+  return cause === "step_limit" ? "step_limit" : `budget:${cause}`;
 }
 
 /** What the model is told at a level; undefined where nothing has to be. */
@@ -44,7 +57,7 @@ export function levelNotice(level: BudgetLevel, nearest: LimitPosition): Notice 
 /** The instruction of the closing call. */
 export function closingNotice(cause: EndCause): Notice {
   return notice(
-    `This is the last answer of this run: the ${limitName(cause)} is used up. No tool can be called any more. ` +
+    `This is the last answer of this run. ${causeText(cause)} No tool can be called any more. ` +
       "Answer now from what is above: state what is done, every fact found so far with its source, " +
       "the result as far as it goes, and what is still open. Say that the result is partial if it is.",
   );

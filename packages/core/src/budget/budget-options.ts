@@ -85,13 +85,27 @@ const MINIMUM: Partial<Record<BudgetLimitName, number>> = {
  * @throws BudgetTooSmallError for a limit below one step and the closing answer
  */
 export function resolveBudgetOptions(options: BudgetOptions = {}): ResolvedBudget {
-  const { preset = "medium", reserve = 0.15, phases = [], prices = {}, strict = false, borrow = false } = options;
+  const {
+    preset = "medium",
+    reserve = 0.15,
+    phases = [],
+    prices = {},
+    strict = false,
+    borrow = false,
+  } = options;
   if (!Object.hasOwn(PRESETS, preset)) invalid("budget.preset", preset, '"simple", "medium" or "complex"');
   if (!(reserve >= 0 && reserve <= 0.9)) invalid("budget.reserve", reserve, "a number from 0 to 0.9");
   checkPrices(prices);
   checkPhases(phases);
   const levels = { economy: 0.7, essential: 0.85, wrapUp: 0.95, ...options.levels };
-  if (!(0 < levels.economy && levels.economy < levels.essential && levels.essential < levels.wrapUp && levels.wrapUp <= 1)) {
+  if (
+    !(
+      0 < levels.economy &&
+      levels.economy < levels.essential &&
+      levels.essential < levels.wrapUp &&
+      levels.wrapUp <= 1
+    )
+  ) {
     invalid("budget.levels", options.levels, "growing shares above 0 and at most 1");
   }
   const limits = resolveLimits(preset, options.limits ?? {});
@@ -113,10 +127,15 @@ function resolveLimits(preset: keyof typeof PRESETS, given: BudgetLimits): Resol
     const least = option === "toolCalls" ? 0 : option === "concurrency" ? 1 : Number.MIN_VALUE;
     const whole = option !== "cost" && option !== "timeMs" && option !== "deadline";
     if (!Number.isFinite(value) || value < least || (whole && !Number.isInteger(value))) {
-      invalid(`budget.limits.${option}`, value, whole ? "a whole number, 0 excluded where a call needs it" : "a number above 0");
+      invalid(
+        `budget.limits.${option}`,
+        value,
+        whole ? "a whole number, 0 excluded where a call needs it" : "a number above 0",
+      );
     }
     const minimum = MINIMUM[name];
-    if (minimum !== undefined && value < minimum) throw new BudgetTooSmallError({ limit: name, given: value, minimum });
+    if (minimum !== undefined && value < minimum)
+      throw new BudgetTooSmallError({ limit: name, given: value, minimum });
     limits[name] = value;
   }
   return limits;
@@ -125,7 +144,10 @@ function resolveLimits(preset: keyof typeof PRESETS, given: BudgetLimits): Resol
 function checkPrices(prices: Readonly<Record<string, ModelPrice>>): void {
   for (const [model, price] of Object.entries(prices)) {
     const { input, output, cached = 0, cacheWrite = 0, per = 1 } = price;
-    if (![input, output, cached, cacheWrite].every((value) => Number.isFinite(value) && value >= 0) || !(per >= 1)) {
+    if (
+      ![input, output, cached, cacheWrite].every((value) => Number.isFinite(value) && value >= 0) ||
+      !(per >= 1)
+    ) {
       invalid(`budget.prices.${model}`, price, "prices of at least 0 for at least 1 token");
     }
   }

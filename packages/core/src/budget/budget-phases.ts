@@ -24,7 +24,9 @@ export function phaseAt(
 ): PhasePosition | undefined {
   const { phases } = budget;
   if (phases.length === 0) return undefined;
-  const ends = phases.map((_, index) => phases.slice(0, index + 1).reduce((sum, phase) => sum + phase.share, 0));
+  const ends = phases.map((_, index) =>
+    phases.slice(0, index + 1).reduce((sum, phase) => sum + phase.share, 0),
+  );
   const chosen = Math.max(
     0,
     phases.findIndex((phase) => phase.name === entered),

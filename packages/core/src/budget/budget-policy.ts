@@ -34,7 +34,11 @@ export function usableOf(limit: BudgetLimitName, of: number, reserve: number): n
   return limit === "modelCalls" || limit === "steps" ? Math.min(usable, of - 1) : usable;
 }
 
-export function budgetPosition(totals: BudgetTotals, budget: ResolvedBudget, times: BudgetTimes): BudgetPosition {
+export function budgetPosition(
+  totals: BudgetTotals,
+  budget: ResolvedBudget,
+  times: BudgetTimes,
+): BudgetPosition {
   const positions = Object.entries(budget.limits)
     .filter(([limit]) => limit !== "concurrency")
     .map(([limit, of]) => positionOf(limit as BudgetLimitName, of as number, totals, budget, times));
@@ -87,7 +91,7 @@ function positionOf(
 function place(limit: BudgetLimitName, used: number, of: number, reserve: number): LimitPosition {
   const usable = usableOf(limit, of, reserve);
   const spent = Math.max(0, used);
-  return { limit, used: spent, of, usable, share: usable > 0 ? spent / usable : 1 };
+  return { limit, used: spent, of, usable, share: usable > 0 ? spent / usable : spent > 0 ? 1 : 0 };
 }
 
 /** What the totals say about a limit. */

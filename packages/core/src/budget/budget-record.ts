@@ -12,6 +12,16 @@ export interface Reservation {
   readonly expiresAt: number;
 }
 
+/** What a call really used. */
+export interface Settlement {
+  readonly usage: Usage;
+  readonly cost: number;
+  readonly kind: CallKind;
+  readonly agent: string;
+  /** The call finished, and its provider reported no usable figures. */
+  readonly unmeasured?: boolean | undefined;
+}
+
 /** Spending of a kind of call, or of one agent without its subagents. */
 export interface Share {
   readonly calls: number;
@@ -32,8 +42,8 @@ export interface BudgetRecord {
   readonly standing: Readonly<Record<string, Reservation>>;
   /** Calls whose usage was a stood reservation, as they were cut by a kill. */
   readonly cutCalls: number;
-  /** Calls whose usage had to be estimated in part or whole. */
-  readonly estimatedCalls: number;
+  /** Finished calls for which the provider reported no usable figures. */
+  readonly unmeasuredCalls: number;
   /** Ids settled last, newest at the end: a call that is reported twice counts once. At most 200. */
   readonly settled: readonly string[];
   /** Phase entered on purpose. */
@@ -54,7 +64,7 @@ export function newRecord(run: string, now: number): BudgetRecord {
     reservations: {},
     standing: {},
     cutCalls: 0,
-    estimatedCalls: 0,
+    unmeasuredCalls: 0,
     settled: [],
   };
 }
@@ -88,11 +98,7 @@ export function expireReservations(record: BudgetRecord, now: number): BudgetRec
 }
 
 /** Counts what a call really used and drops its reservation, or takes back what stood for it. Twice is once. */
-export function settleCall(
-  record: BudgetRecord,
-  id: string,
-  call: { readonly usage: Usage; readonly cost: number; readonly kind: CallKind; readonly agent: string },
-): BudgetRecord {
+export function settleCall(record: BudgetRecord, id: string, call: Settlement): BudgetRecord {
   if (record.settled.includes(id)) return record;
   const stood = record.standing[id];
   let next = stood ? book({ ...record, cutCalls: record.cutCalls - 1 }, stood, estimated(stood), -1) : record;
@@ -101,7 +107,7 @@ export function settleCall(
     ...next,
     reservations: without(next.reservations, new Set([id])),
     standing: without(next.standing, new Set([id])),
-    estimatedCalls: next.estimatedCalls + (call.usage.estimated > 0 ? 1 : 0),
+    unmeasuredCalls: next.unmeasuredCalls + (call.unmeasured ? 1 : 0),
     settled: [...next.settled, id].slice(-KEEP_SETTLED),
   };
 }
@@ -128,7 +134,15 @@ interface Spending {
 
 function estimated(reservation: Reservation): Spending {
   const { tokens, cost } = reservation;
-  const usage = { input: tokens, output: 0, cached: 0, cacheWrite: 0, reasoning: 0, estimated: tokens, suspect: false };
+  const usage = {
+    input: tokens,
+    output: 0,
+    cached: 0,
+    cacheWrite: 0,
+    reasoning: 0,
+    estimated: tokens,
+    suspect: false,
+  };
   return { usage, cost };
 }
 

@@ -16,6 +16,10 @@ export interface BudgetScope {
   readonly budget: ResolvedBudget;
   readonly activity: ActiveTime;
   readonly emit: Emit;
+  /** The scope around this one: a subagent's spending counts for every budget it runs under. */
+  readonly parent?: BudgetScope | undefined;
+  /** Element key of the tool call that this scope was opened for; part of the run key of an agent called in it. */
+  readonly call?: string | undefined;
   /** Reservation made for the first model call in this scope. The meter takes it over; later calls get their own. */
   readonly reservation?: string | undefined;
   /** What the meter saw in this scope. Changed by the meter. */
@@ -26,8 +30,6 @@ export interface BudgetScope {
 export interface SeenCalls {
   /** Calls that reached the meter. */
   started: number;
-  /** Calls without usable figures from the provider. */
-  unmeasured: number;
   /** The reservation of the scope was taken over by a call. */
   claimed: boolean;
 }
@@ -35,7 +37,7 @@ export interface SeenCalls {
 const scopes = new AsyncLocalStorage<BudgetScope>();
 
 export function newSeenCalls(): SeenCalls {
-  return { started: 0, unmeasured: 0, claimed: false };
+  return { started: 0, claimed: false };
 }
 
 export function currentBudgetScope(): BudgetScope | undefined {
@@ -62,14 +64,4 @@ export function runInBudgetScope<T>(
     setContextVariable(METER_VARIABLE, meter);
     return run();
   });
-}
-
-/**
- * Whether a call of about this size still fits in the budget of the running scope, reserve kept. For optional calls, a
- * summary say: one that does not fit is not started. Always true outside a scope. Cost: one storage read.
- */
-export async function fitsBudget(tokens: number): Promise<boolean> {
-  const scope = currentBudgetScope();
-  if (!scope) return true;
-  return scope.ledger.fits(scope.key, { tokens }, { budget: scope.budget });
 }

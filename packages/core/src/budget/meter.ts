@@ -3,14 +3,15 @@ import type { Serialized } from "@langchain/core/load/serializable";
 import type { BaseMessage } from "@langchain/core/messages";
 import type { ChatGeneration, LLMResult } from "@langchain/core/outputs";
 import { type Deps, withSystemDeps } from "../clock.ts";
-import { type Emit, type EventSink, emitter } from "../events/event.ts";
 import { InvalidOptionsError } from "../errors.ts";
+import { type EventSink, emitter } from "../events/event.ts";
 import type { LonghaulStorage } from "../storage/longhaul-storage.ts";
-import type { BudgetKey, BudgetLedger } from "./budget-ledger.ts";
+import { ActiveTime } from "./active-time.ts";
 import { type BudgetOptions, type ResolvedBudget, resolveBudgetOptions } from "./budget-options.ts";
-import { currentBudgetScope, type SeenCalls } from "./budget-scope.ts";
+import { type BudgetScope, currentBudgetScope, newSeenCalls } from "./budget-scope.ts";
 import { estimateMessage, estimateMessages, estimateTokens } from "./estimate-tokens.ts";
 import { dearestPrice, findPrice, type ModelPrice, priceOf } from "./price.ts";
+import { reserveIn, settleIn } from "./scope-spending.ts";
 import { StreamUsage } from "./stream-usage.ts";
 import { type CallKind, hasUsage, readUsage, type Usage } from "./usage.ts";
 
@@ -51,17 +52,8 @@ export function longhaulMeter(options: MeterOptions = {}): BaseCallbackHandler {
   return new Meter(options);
 }
 
-interface Target {
-  readonly ledger: BudgetLedger;
-  readonly key: BudgetKey;
-  readonly budget: ResolvedBudget;
-  readonly emit: Emit;
-  readonly seen?: SeenCalls | undefined;
-  /** Reservation id of the scope that this call takes over. */
-  readonly reservation?: string | undefined;
-}
-
-interface RunningCall extends Target {
+interface RunningCall {
+  readonly scope: BudgetScope;
   readonly id: string;
   readonly kind: CallKind;
   readonly agent: string;
@@ -79,16 +71,22 @@ class Meter extends BaseCallbackHandler {
   readonly #options: MeterOptions;
   readonly #budget: ResolvedBudget;
   readonly #deps: Deps;
+  readonly #activity: ActiveTime;
   readonly #calls = new Map<string, RunningCall>();
 
   constructor(options: MeterOptions) {
     super({});
     if (options.storage !== undefined && typeof options.storage?.budgets?.settle !== "function") {
-      throw new InvalidOptionsError({ option: "storage", value: options.storage, expected: "a LonghaulStorage" });
+      throw new InvalidOptionsError({
+        option: "storage",
+        value: options.storage,
+        expected: "a LonghaulStorage",
+      });
     }
     this.#options = options;
     this.#budget = resolveBudgetOptions(options.budget);
     this.#deps = withSystemDeps(options.deps);
+    this.#activity = new ActiveTime(this.#deps.clock);
     this.awaitHandlers = true;
     this.raiseError = true;
     this.ignoreChain = true;
@@ -175,21 +173,19 @@ class Meter extends BaseCallbackHandler {
     tags: readonly string[] | undefined,
     metadata: Readonly<Record<string, unknown>> | undefined,
   ): Promise<void> {
-    const target = await this.#target(metadata);
-    if (!target) return;
+    const scope = currentBudgetScope() ?? (await this.#outerScope(metadata));
+    if (!scope) return;
     const declared = declaredKind(tags, metadata);
-    const { seen } = target;
-    const takesOver = declared === undefined && target.reservation !== undefined && seen?.claimed === false;
-    const kind = declared ?? (target.reservation !== undefined && seen?.claimed ? "retry" : "turn");
-    if (seen) {
-      seen.started += 1;
-      if (takesOver) seen.claimed = true;
-    }
+    const { seen, reservation } = scope;
+    const takesOver = declared === undefined && reservation !== undefined && !seen.claimed;
+    const kind = declared ?? (reservation !== undefined && seen.claimed ? "retry" : "turn");
+    seen.started += 1;
+    if (takesOver) seen.claimed = true;
     const model = modelName(extraParams, metadata);
-    const price = priceFor(target.budget, model);
+    const price = priceFor(scope.budget, model);
     const call: RunningCall = {
-      ...target,
-      id: takesOver ? (target.reservation as string) : runId,
+      scope,
+      id: takesOver ? reservation : runId,
       kind,
       agent: agentOf(metadata),
       model,
@@ -204,13 +200,9 @@ class Meter extends BaseCallbackHandler {
     // The scope's reservation stands already; every other call, admitted or not, is on its way: it is only counted.
     if (!takesOver) {
       const expected = estimatedUsage(estimate, EXPECTED_OUTPUT);
-      await target.ledger.reserve(target.key, {
-        id: call.id,
-        tokens: expected.input + expected.output,
-        cost: price ? priceOf(expected, price) : 0,
-        kind,
-        agent: call.agent,
-      });
+      const tokens = expected.input + expected.output;
+      const cost = price ? priceOf(expected, price) : 0;
+      await reserveIn(scope, { id: call.id, tokens, cost, kind, agent: call.agent }, { checked: false });
     }
   }
 
@@ -221,15 +213,18 @@ class Meter extends BaseCallbackHandler {
   }
 
   async #settle(call: RunningCall, usage: Usage, outcome: "ok" | "error"): Promise<void> {
+    const { scope, kind, agent, model } = call;
     const cost = call.price ? priceOf(usage, call.price) : 0;
-    if (outcome === "ok" && usage.estimated > 0 && call.seen) call.seen.unmeasured += 1;
-    await call.ledger.settle(call.key, call.id, { usage, cost, kind: call.kind, agent: call.agent });
-    call.emit({
+    const unmeasured = outcome === "ok" && usage.estimated > 0;
+    await settleIn(scope, call.id, { usage, cost, kind, agent, unmeasured });
+    if (unmeasured && scope.budget.strict)
+      scope.emit({ type: "budget.unmeasured", run: scope.key.run, model });
+    scope.emit({
       type: "model.call",
-      run: call.key.run,
-      kind: call.kind,
-      agent: call.agent,
-      model: call.model,
+      run: scope.key.run,
+      kind,
+      agent,
+      model,
       inputTokens: usage.input,
       outputTokens: usage.output,
       cachedTokens: usage.cached,
@@ -241,24 +236,35 @@ class Meter extends BaseCallbackHandler {
     });
   }
 
-  async #target(metadata: Readonly<Record<string, unknown>> | undefined): Promise<Target | undefined> {
-    const scope = currentBudgetScope();
-    if (scope) return scope;
+  /** What a call outside any scope belongs to: the open run of its thread. */
+  async #outerScope(
+    metadata: Readonly<Record<string, unknown>> | undefined,
+  ): Promise<BudgetScope | undefined> {
     const thread = metadata?.thread_id;
     const ledger = this.#options.storage?.budgets;
     if (!ledger || typeof thread !== "string") return undefined;
     const run = (await ledger.currentRun(thread)) ?? `${thread}:1`;
-    const emit = emitter(this.#options.events, () => ({
-      time: this.#deps.clock.now(),
-      threadId: thread,
-      namespace: typeof metadata?.checkpoint_ns === "string" ? metadata.checkpoint_ns : "",
-    }));
-    return { ledger, key: { thread, run }, budget: this.#budget, emit };
+    const namespace = typeof metadata?.checkpoint_ns === "string" ? metadata.checkpoint_ns : "";
+    return {
+      ledger,
+      key: { thread, run },
+      budget: this.#budget,
+      activity: this.#activity,
+      emit: emitter(this.#options.events, () => ({
+        time: this.#deps.clock.now(),
+        threadId: thread,
+        namespace,
+      })),
+      seen: newSeenCalls(),
+    };
   }
 }
 
 /** Price of a model. One that is not in the table costs as the dearest: an unknown price is no gift. */
-export function priceFor(budget: Pick<ResolvedBudget, "prices">, model: string | undefined): ModelPrice | undefined {
+export function priceFor(
+  budget: Pick<ResolvedBudget, "prices">,
+  model: string | undefined,
+): ModelPrice | undefined {
   return findPrice(budget.prices, model) ?? dearestPrice(budget.prices);
 }
 

@@ -1,8 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { messageText } from "../messages/message-text.ts";
 import { isAssistant } from "../messages/groups.ts";
+import { messageText } from "../messages/message-text.ts";
 import type { LonghaulValues } from "../state/channels.ts";
-import { type EndCause, limitName } from "./budget-notices.ts";
+import { causeText, type EndCause } from "./budget-notices.ts";
 
 /** Characters of the last assistant text that a report repeats. */
 const LAST_TEXT = 2_000;
@@ -23,7 +23,7 @@ export function stopReport(
     .map((message) => messageText(message).trim())
     .findLast((text) => text !== "");
   const sections = [
-    `The run was stopped: the ${limitName(cause)} is used up. The result is partial.`,
+    `The run was stopped. ${causeText(cause)} The result is partial.`,
     section("Done", latest?.done ?? []),
     section(
       "Facts",

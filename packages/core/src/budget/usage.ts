@@ -78,7 +78,9 @@ function normalise(
     cached,
     cacheWrite,
     reasoning: Math.min(reasoning, written),
-    estimated: (input === undefined ? all - (suspect ? cached + cacheWrite : 0) : 0) + (output === undefined ? written : 0),
+    estimated:
+      (input === undefined ? all - (suspect ? cached + cacheWrite : 0) : 0) +
+      (output === undefined ? written : 0),
     suspect,
   };
 }
@@ -97,7 +99,14 @@ function reported(source: unknown): Reported | undefined {
   const holders = [record(message.response_metadata), message];
   for (const holder of holders) {
     if (!holder) continue;
-    for (const name of ["usage", "tokenUsage", "token_usage", "estimatedTokenUsage", "usageMetadata", "usage_metadata"]) {
+    for (const name of [
+      "usage",
+      "tokenUsage",
+      "token_usage",
+      "estimatedTokenUsage",
+      "usageMetadata",
+      "usage_metadata",
+    ]) {
       const raw = record(holder[name]);
       const usage = raw && (fromLangChainLike(raw) ?? fromRaw(raw));
       if (usage) return usage;
