@@ -7,8 +7,48 @@ export { type RecallArgs, type RecallSources, recall } from "./artifacts/recall.
 export { createRecallTool, type RecallToolOptions } from "./artifacts/recall-tool.ts";
 
 // budget
-export { BudgetLedger } from "./budget/budget-ledger.ts";
-export type { BudgetLevel, BudgetMirror, BudgetTotals } from "./budget/budget-state.ts";
+export { ActiveTime } from "./budget/active-time.ts";
+export { BudgetContentionError, BudgetTooSmallError } from "./budget/budget-errors.ts";
+export type { BudgetEvent } from "./budget/budget-events.ts";
+export {
+  type Admission,
+  type AdmissionRule,
+  type BudgetKey,
+  BudgetLedger,
+  type Wanted,
+} from "./budget/budget-ledger.ts";
+export { type EndCause, stopReasonOf, toolCallRefusal } from "./budget/budget-notices.ts";
+export {
+  type BudgetLimits,
+  type BudgetOptions,
+  type BudgetPhase,
+  type ResolvedBudget,
+  resolveBudgetOptions,
+} from "./budget/budget-options.ts";
+export type { BudgetRecord, Reservation, Settlement } from "./budget/budget-record.ts";
+export { budgetRunOf, humanTurns } from "./budget/budget-run.ts";
+export {
+  type BudgetScope,
+  currentBudgetScope,
+  newSeenCalls,
+  runInBudgetScope,
+} from "./budget/budget-scope.ts";
+export {
+  type BudgetLevel,
+  type BudgetLimitName,
+  type BudgetMirror,
+  type BudgetReport,
+  type BudgetTotals,
+  budgetOf,
+  readBudgetMirror,
+} from "./budget/budget-state.ts";
+export { mirrorAfter, planAfterRefusal, planStep, type StepPlan } from "./budget/budget-step.ts";
+export { agentOf, longhaulMeter, type MeterOptions } from "./budget/meter.ts";
+export type { ModelPrice } from "./budget/price.ts";
+export { addToolCallIn, fitsBudget, releaseIn, reserveIn, settleIn } from "./budget/scope-spending.ts";
+export { isLastCall, modelCallsWithin, roomAtFirstCall, type StepRoom, widen } from "./budget/step-limit.ts";
+export { stopReport } from "./budget/stop-report.ts";
+export { type CallKind, readUsage, type Usage } from "./budget/usage.ts";
 
 // clock and errors
 export { type Clock, type Deps, systemClock, systemDeps, withSystemDeps } from "./clock.ts";
@@ -31,13 +71,13 @@ export type { ContextState, RequestParts } from "./context/context-state.ts";
 export type { FoldDeps } from "./context/fold.ts";
 export { type FoldPressure, foldPressure } from "./context/fold-pressure.ts";
 export type { KeyData } from "./context/key-data.ts";
+export type { MemoryState } from "./context/memory-state.ts";
 export { type MemoryState, readMemoryState } from "./context/memory-state.ts";
 export { type PreparedContext, type PrepareInput, prepareContext } from "./context/prepare-context.ts";
+export type { TaskState } from "./context/task-state.ts";
 export { readTaskState, type TaskState } from "./context/task-state.ts";
 export { estimateTokens, measureMessages, measureTools } from "./context/token-measure.ts";
 export type { LeftResult } from "./context/working-view.ts";
-export type { MemoryState } from "./context/memory-state.ts";
-export type { TaskState } from "./context/task-state.ts";
 export type { EffectQuestion } from "./effects/ask-human.ts";
 // effects
 export { type CurrentEffect, currentEffect } from "./effects/current-effect.ts";
@@ -184,8 +224,12 @@ export { type StateOf, superviseRun, superviseStream } from "./recovery/supervis
 export type { SupervisedResult } from "./recovery/supervised-result.ts";
 
 // run
-export type { RunState, RunStatus, StopReason } from "./run/run-state.ts";
-export { readSeal, type Seal, sealed, sealMessage } from "./run/seal.ts";
+export { ForbiddenMoveError } from "./run/run-errors.ts";
+export type { RunEvent } from "./run/run-events.ts";
+export { assertPermitted, canMove, move, permits, type RunAction } from "./run/run-machine.ts";
+export { type RunState, type RunStatus, readRunState, type StopReason } from "./run/run-state.ts";
+export { beginStep, endStep, type ResumeNotice, readResumeNotice } from "./run/run-step.ts";
+export { latestAnswer, readSeal, replaceAnswer, type Seal, sealed, sealMessage } from "./run/seal.ts";
 
 // state
 export { type ChannelField, channelField } from "./state/channel-fields.ts";
