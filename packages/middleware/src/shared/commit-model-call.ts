@@ -3,10 +3,12 @@ import { Command, isCommand } from "@langchain/langgraph";
 import { type LonghaulValues, latestAnswer } from "@longhaul/core";
 
 /** What the handler of `wrapModelCall` really returns: the declared message, or structured output with its messages. */
-export type ModelCallResult =
-  | AIMessage
-  | { readonly structuredResponse: unknown; readonly messages: BaseMessage[] }
-  | Command;
+export type ModelCallResult = AIMessage | StructuredResult | Command;
+
+interface StructuredResult {
+  readonly structuredResponse: unknown;
+  readonly messages: BaseMessage[];
+}
 
 /**
  * Returns from `wrapModelCall` with a state update.
@@ -68,9 +70,7 @@ function entriesOf(command: Command): readonly [string, unknown][] {
   return (Array.isArray(update) ? update : Object.entries(update ?? {})) as [string, unknown][];
 }
 
-function isStructured(
-  result: ModelCallResult,
-): result is { structuredResponse: unknown; messages: BaseMessage[] } {
+function isStructured(result: ModelCallResult): result is StructuredResult {
   return (
     typeof result === "object" && result !== null && "structuredResponse" in result && "messages" in result
   );
