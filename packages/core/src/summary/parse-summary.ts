@@ -41,18 +41,21 @@ function findJson(text: string): Record<string, unknown> | undefined {
     for (const source of [candidate, candidate.replace(/,(\s*[}\]])/g, "$1")]) {
       try {
         const value: unknown = JSON.parse(source);
-        if (typeof value === "object" && value !== null && !Array.isArray(value)) {
-          const inner = (value as Record<string, unknown>).summary;
-          return typeof inner === "object" && inner !== null && !Array.isArray(inner)
-            ? (inner as Record<string, unknown>)
-            : (value as Record<string, unknown>);
-        }
+        const fields = formOf(value) ?? formOf((value as { summary?: unknown } | null)?.summary);
+        if (fields) return fields;
       } catch {
         // not here; the next brace may open it
       }
     }
   }
   return undefined;
+}
+
+/** An object with fields of the form; arguments of a call that prose quotes are none. */
+function formOf(value: unknown): Record<string, unknown> | undefined {
+  return typeof value === "object" && value !== null && ("done" in value || "outputs" in value)
+    ? (value as Record<string, unknown>)
+    : undefined;
 }
 
 function fromFields(fields: Record<string, unknown>): SummaryDraft | undefined {
