@@ -32,6 +32,7 @@ export type { FoldDeps } from "./context/fold.ts";
 export { type FoldPressure, foldPressure } from "./context/fold-pressure.ts";
 export type { KeyData } from "./context/key-data.ts";
 export { type MemoryState, readMemoryState } from "./context/memory-state.ts";
+export { meterCallbacks } from "./context/meter-callbacks.ts";
 export { type PreparedContext, type PrepareInput, prepareContext } from "./context/prepare-context.ts";
 export { readTaskState, type TaskState } from "./context/task-state.ts";
 export { estimateTokens, measureMessages, measureTools } from "./context/token-measure.ts";

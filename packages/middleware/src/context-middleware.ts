@@ -1,8 +1,10 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import {
   type ContextOptions,
+  createRecallTool,
   type LonghaulValues,
   memoryStorage,
+  meterCallbacks,
   prepareContext,
   resolveContextOptions,
   takeNotices,
@@ -23,6 +25,8 @@ export interface ContextMiddlewareOptions extends ContextOptions, CommonOptions 
  * Keeps the request of every model call small and on course: the goal verbatim first, then memory (rolling summaries, index,
  * checkpoint), then the current steps. `messages` in the state stay as they are; what the model sees is computed from them.
  *
+ * It brings the tool `recall`, with which the model reads what has left the view.
+ *
  * Place in the chain: innermost of Longhaul's, so that notices of the others stand at the end of the request. It replaces the
  * messages that outer middleware gives it and leaves system prompt, tools and structured output alone.
  *
@@ -38,6 +42,7 @@ export function contextMiddleware(options: ContextMiddlewareOptions = {}): Agent
 
   return createMiddleware({
     name: "LonghaulContext",
+    tools: [createRecallTool({ artifacts: storage.artifacts, name: resolved.recallTool })],
     stateSchema: channelSchema(
       "_longhaulTask",
       "_longhaulMemory",
@@ -61,6 +66,7 @@ export function contextMiddleware(options: ContextMiddlewareOptions = {}): Agent
         {
           artifacts: storage.artifacts,
           summarizer: options.summarizer,
+          callbacks: meterCallbacks(),
           emit: currentEmitter(options.events, deps.clock),
           deps,
           signal: request.runtime.signal,

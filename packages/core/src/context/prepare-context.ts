@@ -1,5 +1,6 @@
 import { offloadText } from "../artifacts/offload.ts";
 import type { LonghaulValues } from "../state/channels.ts";
+import { renderSummary } from "../summary/step-summary.ts";
 import {
   type ContextMeasure,
   type ContextView,
@@ -14,7 +15,6 @@ import { type FoldDeps, foldGroups } from "./fold.ts";
 import { historyLayers } from "./layers.ts";
 import { type MemoryState, readMemoryState } from "./memory-state.ts";
 import { foldConditions, isFruitful, planFold, sameConditions } from "./plan-fold.ts";
-import { renderSummary } from "./render-summary.ts";
 import { pendingReset } from "./reset-memory.ts";
 import { storeLargeResults } from "./store-results.ts";
 import { calibrate, estimateTokens } from "./token-measure.ts";
