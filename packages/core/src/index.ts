@@ -37,8 +37,33 @@ export { type PreparedContext, type PrepareInput, prepareContext } from "./conte
 export { readTaskState, type TaskState } from "./context/task-state.ts";
 export { estimateTokens, measureMessages, measureTools } from "./context/token-measure.ts";
 export type { LeftResult } from "./context/working-view.ts";
+export type { MemoryState } from "./context/memory-state.ts";
+export type { TaskState } from "./context/task-state.ts";
+export type { EffectQuestion } from "./effects/ask-human.ts";
 // effects
-export { EffectLedger } from "./effects/effect-ledger.ts";
+export { type CurrentEffect, currentEffect } from "./effects/current-effect.ts";
+export {
+  BypassedGuardError,
+  EffectConflictError,
+  EffectLedgerError,
+  EffectOpenError,
+  EffectStateError,
+  NoCurrentEffectError,
+  SharedFailureError,
+} from "./effects/effect-errors.ts";
+export type { EffectEvent } from "./effects/effect-events.ts";
+export {
+  type Claim,
+  type ClaimRequest,
+  EffectLedger,
+  type LedgerOptions,
+} from "./effects/effect-ledger.ts";
+export { REPLAYED_FIELD, UNSETTLED_FIELD } from "./effects/effect-messages.ts";
+export type { EffectOptions } from "./effects/effect-options.ts";
+export type { EffectRecord, EffectState, StoredOutcome } from "./effects/effect-record.ts";
+export type { EffectRun } from "./effects/effect-run.ts";
+export { guardsEffect, guardTool, type ToolGuards } from "./effects/guarded-tool.ts";
+export { resolveEffect } from "./effects/resolve-effect.ts";
 export {
   hasErrorCode,
   InvalidOptionsError,
@@ -62,7 +87,24 @@ export { canonicalJson, digest, digestText, NotCanonicalError } from "./json/can
 export type { Json, JsonObject } from "./json/json.ts";
 
 // loops
-export type { LoopState } from "./loops/loop-state.ts";
+export { blockedCall } from "./loops/blocked-call.ts";
+export { observeReply, type ReplyVerdict } from "./loops/idle-reply.ts";
+export type { LoopEvent } from "./loops/loop-events.ts";
+export {
+  type LoopOptions,
+  type LoopThresholds,
+  type LoopToolOptions,
+  NUDGE,
+  type ResolvedLoopOptions,
+  resolveLoopOptions,
+} from "./loops/loop-options.ts";
+export { type LoopState, loopState, type ObservedAction, readLoops } from "./loops/loop-state.ts";
+export { idleReport, loopHint, loopReport } from "./loops/loop-text.ts";
+export { normaliseResult } from "./loops/normalise-result.ts";
+export type { LoopKind, LoopReason, Observation } from "./loops/observation.ts";
+export { observeAction } from "./loops/observe-action.ts";
+export { observeMessages } from "./loops/observe-messages.ts";
+export type { ActionInput } from "./loops/observed-action.ts";
 
 // messages
 export {
@@ -85,16 +127,62 @@ export {
 export { validRequest } from "./messages/valid-request.ts";
 
 // progress
+export { isKnownSource, type KnownSources, knownSources } from "./progress/known-sources.ts";
 export {
+  type NormalisedProgress,
+  normaliseProgress,
+  type PreviousProgress,
+} from "./progress/normalise-progress.ts";
+export {
+  askForReset,
+  askNotice,
+  progressStop,
+  RESET_ASKS,
+  type ResetPressure,
+} from "./progress/progress-guard.ts";
+export { readProgressMark } from "./progress/progress-mark.ts";
+export {
+  type ProgressOptions,
+  type ResolvedProgressOptions,
+  resolveProgressOptions,
+} from "./progress/progress-options.ts";
+export {
+  type CallStamp,
   mergeProgress,
   type ProgressCheckpoint,
   type ProgressFact,
   type ProgressState,
+  progressState,
+  readProgress,
 } from "./progress/progress-state.ts";
+export { createCheckpointTool, createResetTool } from "./progress/progress-tools.ts";
+export type { CutItem } from "./progress/trim-checkpoint.ts";
+export { renderCheckpoint, viewAfterReset } from "./progress/view-after-reset.ts";
 
 // recovery
-export { LeaseStore } from "./recovery/lease-store.ts";
+export { type BackoffOptions, backoffDelay, resolveBackoff } from "./recovery/backoff.ts";
+export {
+  classifyError,
+  type Diagnosis,
+  diagnoseError,
+  type ErrorClassifier,
+  type FailureClass,
+} from "./recovery/classify-error.ts";
+export type { RunFailure } from "./recovery/failure.ts";
+export { FatalTaskError } from "./recovery/fatal-task-error.ts";
+export { type Lease, LeaseStore } from "./recovery/lease-store.ts";
+export {
+  DamagedHeadError,
+  LeaseHeldError,
+  LeaseLostError,
+  MissingReferenceError,
+} from "./recovery/recovery-errors.ts";
+export { type RunRecord, readRunRecord } from "./recovery/run-record.ts";
 export { RunStore } from "./recovery/run-store.ts";
+export type { SupervisableGraph } from "./recovery/supervisable-graph.ts";
+export type { RecoveryCaps, ReferenceCheck, SuperviseOptions } from "./recovery/supervise-options.ts";
+export { type StateOf, superviseRun, superviseStream } from "./recovery/supervise-run.ts";
+export type { SupervisedResult } from "./recovery/supervised-result.ts";
 
 // run
 export type { RunState, RunStatus, StopReason } from "./run/run-state.ts";
@@ -111,6 +199,7 @@ export { taskInput } from "./state/task-input.ts";
 export type { Artifact, ArtifactMeta, ArtifactStore } from "./storage/artifact-store.ts";
 export { createStorage, type LonghaulStorage } from "./storage/longhaul-storage.ts";
 export { MemoryArtifactStore, MemoryRecordStore, memoryStorage } from "./storage/memory-storage.ts";
+export { isAlive, type Owner, processOwner, readOwner, sameOwner } from "./storage/owner.ts";
 export type {
   CompareAndSetResult,
   RecordKey,
@@ -147,3 +236,21 @@ export {
 export { renderTranscript, type TranscriptOptions } from "./summary/transcript.ts";
 
 // tools
+export { createToolGuards, type GuardToolsOptions, guardTools, isInvokable } from "./tools/guard-tools.ts";
+export { isForModel, toolErrorMessage } from "./tools/tool-error-message.ts";
+export { ToolTimeoutError } from "./tools/tool-errors.ts";
+export type { ToolEvent } from "./tools/tool-events.ts";
+export type { ToolLimitOptions } from "./tools/tool-limits.ts";
+export {
+  EFFECT_METADATA,
+  type EffectAnswer,
+  type EffectKind,
+  type ErrorOutcome,
+  optionsOf,
+  resolveToolOptions,
+  type ToolIdentity,
+  type ToolOptions,
+  type ToolOptionsMap,
+  type ToolTraits,
+  toolTraits,
+} from "./tools/tool-options.ts";

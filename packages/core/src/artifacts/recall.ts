@@ -195,15 +195,17 @@ function hitsIn(
 
 async function searchAll(search: string, sources: RecallSources, max: number): Promise<string> {
   const lines: string[] = [];
-  for (const group of groupMessages(sources.messages)) {
+  const groups = groupMessages(sources.messages);
+  for (const [i, group] of groups.entries()) {
     if (group.kind === "system") continue;
     const text = renderTranscript([group], { resultChars: Number.MAX_SAFE_INTEGER });
     const at = places(text, search)[0];
     if (at === undefined) continue;
+    const step = group.step ?? groups.slice(i).find((later) => later.step !== undefined)?.step;
     const where =
       group.step === undefined
-        ? "said by the user"
-        : call({ steps: String(group.step), offset: Math.max(0, at - AROUND) });
+        ? `said before step ${step ?? "to come"}${step === undefined ? "" : `: ${call({ steps: String(step) })}`}`
+        : call({ steps: String(step), search });
     lines.push(`- ${excerpt(text, at)}\n  ${where}`);
   }
   // The newest are the likeliest to be meant.

@@ -1,4 +1,4 @@
-import { shortenText } from "../artifacts/offload.ts";
+import { cutMiddle } from "../artifacts/offload.ts";
 import type { MemoryState } from "../context/memory-state.ts";
 import type { MessageGroup } from "../messages/groups.ts";
 import { readGroup } from "./group-facts.ts";
@@ -47,7 +47,7 @@ function renderGroup(
   const facts = readGroup(group);
   const withRefs = (text: string, key: string, shorten: boolean): string => {
     const known = refs.get(key) ?? [];
-    const cut = shorten ? shortenText(text, limit, known[0]) : text;
+    const cut = shorten ? cutMiddle(text, limit, whereIs(known[0], facts.step)) : text;
     const extra = cut.length === text.length || known.length > 1 ? known : [];
     return extra.length > 0 ? `${cut}\n[stored: ${extra.join(", ")}]` : cut;
   };
@@ -58,11 +58,16 @@ function renderGroup(
   const lines = [`Step ${facts.step ?? "?"}`];
   if (facts.said !== "") lines.push(`Assistant: ${withRefs(facts.said, facts.key, false)}`);
   for (const call of facts.calls) {
-    lines.push(`Call ${call.name}(${shortenText(call.argsText, limit, undefined)})`);
+    lines.push(`Call ${call.name}(${cutMiddle(call.argsText, limit, whereIs(undefined, facts.step))})`);
     if (call.result === undefined) lines.push("No result.");
     else lines.push(`${call.failed ? "Error" : "Result"}: ${withRefs(call.result, call.key, true)}`);
   }
   return lines.join("\n");
+}
+
+/** What is not stored by reference still stands in the messages of its step. */
+function whereIs(ref: string | undefined, step: number | undefined): string {
+  return `all of it: recall(${JSON.stringify(ref === undefined ? { steps: String(step ?? "?") } : { ref })})`;
 }
 
 /**

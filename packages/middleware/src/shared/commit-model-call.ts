@@ -9,6 +9,18 @@ export type ModelCallResult =
   | Command;
 
 /**
+ * Answers that a wrapper replaced. The agent hands the model's own answer to the wrappers further out, whatever was put in
+ * its place; without this they would overlook a seal and write the old answer over it.
+ */
+const replacements = new WeakMap<AIMessage, AIMessage>();
+
+/** Puts a message of the same id in the place of the model's answer: `commitModelCall` stores it, `answerOf` shows it. */
+export function replaceAnswer(answer: AIMessage, replacement: AIMessage): AIMessage {
+  replacements.set(answer, replacement);
+  return replacement;
+}
+
+/**
  * Returns from `wrapModelCall` with a state update.
  *
  * A bare Command would destroy structured output (the handler's `structuredResponse` and the answer to its `extract-`
@@ -32,7 +44,8 @@ export function commitModelCall(result: ModelCallResult, update: LonghaulValues)
       update: { ...changed, messages: result.messages, structuredResponse: result.structuredResponse },
     });
   }
-  return new Command({ update: { ...changed, messages: [result] } });
+  const answer = result as AIMessage;
+  return new Command({ update: { ...changed, messages: [replacements.get(answer) ?? answer] } });
 }
 
 /** The assistant message in a handler's result, for wrappers that look at the answer. */
@@ -44,7 +57,7 @@ export function answerOf(result: ModelCallResult): AIMessage | undefined {
   }
   if (isStructured(result))
     return result.messages.find((message) => AIMessage.isInstance(message)) as AIMessage | undefined;
-  return result as AIMessage;
+  return replacements.get(result as AIMessage) ?? (result as AIMessage);
 }
 
 function isStructured(
