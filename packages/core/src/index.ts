@@ -33,12 +33,15 @@ export { type FoldPressure, foldPressure } from "./context/fold-pressure.ts";
 export type { KeyData } from "./context/key-data.ts";
 export { type MemoryState, readMemoryState } from "./context/memory-state.ts";
 export { meterCallbacks } from "./context/meter-callbacks.ts";
-export { type PreparedContext, type PrepareInput, prepareContext } from "./context/prepare-context.ts";
+export {
+  isContextOverflow,
+  type PreparedContext,
+  type PrepareInput,
+  prepareContext,
+} from "./context/prepare-context.ts";
 export { readTaskState, type TaskState } from "./context/task-state.ts";
 export { estimateTokens, measureMessages, measureTools } from "./context/token-measure.ts";
 export type { LeftResult } from "./context/working-view.ts";
-export type { MemoryState } from "./context/memory-state.ts";
-export type { TaskState } from "./context/task-state.ts";
 export type { EffectQuestion } from "./effects/ask-human.ts";
 // effects
 export { type CurrentEffect, currentEffect } from "./effects/current-effect.ts";

@@ -2,6 +2,7 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import {
   type ContextOptions,
   createRecallTool,
+  isContextOverflow,
   type LonghaulValues,
   memoryStorage,
   meterCallbacks,
@@ -15,6 +16,7 @@ import { channelSchema } from "./shared/channels.ts";
 import { answerOf, commitModelCall, type ModelCallResult } from "./shared/commit-model-call.ts";
 import type { CommonOptions } from "./shared/common-options.ts";
 import { currentEmitter, currentOrigin } from "./shared/origin.ts";
+import { profileWindow } from "./shared/profile-window.ts";
 
 export interface ContextMiddlewareOptions extends ContextOptions, CommonOptions {
   /** Model that writes summaries; a cheaper one than the agent's will do. @default none: summaries are made by rule, offline */
@@ -52,7 +54,7 @@ export function contextMiddleware(options: ContextMiddlewareOptions = {}): Agent
     ),
     wrapModelCall: async (request, handler) => {
       const { messages, notices } = takeNotices(request.messages);
-      const prepared = await prepareContext(
+      let prepared = await prepareContext(
         {
           state: { ...(request.state as LonghaulValues), messages },
           thread: currentOrigin(deps.clock).threadId,
@@ -72,7 +74,16 @@ export function contextMiddleware(options: ContextMiddlewareOptions = {}): Agent
           signal: request.runtime.signal,
         },
       );
-      const result = (await handler({ ...request, messages: prepared.view.messages })) as ModelCallResult;
+      const call = async () =>
+        (await handler({ ...request, messages: prepared.view.messages })) as ModelCallResult;
+      let result: ModelCallResult;
+      try {
+        result = await call();
+      } catch (error) {
+        if (!isContextOverflow(error)) throw error;
+        prepared = await prepared.afterOverflow();
+        result = await call();
+      }
       return commitModelCall(result, prepared.settle(answerOf(result)?.usage_metadata));
     },
   });
@@ -87,9 +98,4 @@ function schemasOf(responseFormat: unknown): object[] {
     const sent = tool ?? schema;
     return typeof sent === "object" && sent !== null ? [sent] : [];
   });
-}
-
-function profileWindow(model: unknown): number | undefined {
-  const found = (model as { profile?: { maxInputTokens?: unknown } } | undefined)?.profile?.maxInputTokens;
-  return typeof found === "number" && found > 0 ? found : undefined;
 }

@@ -42,7 +42,11 @@ function oneLine(label: string): string {
  * @param ref reference of the full text, undefined when it is stored nowhere.
  */
 export function shortenText(text: string, limitChars: number, ref: string | undefined): string {
-  return cutMiddle(text, limitChars, ref === undefined ? "not stored" : `all of it: recall({"ref":"${ref}"})`);
+  return cutMiddle(
+    text,
+    limitChars,
+    ref === undefined ? "not stored" : `all of it: recall({"ref":"${ref}"})`,
+  );
 }
 
 /** `shortenText` for a text that can be had in another way: `where` says how. */
