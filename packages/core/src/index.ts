@@ -72,7 +72,13 @@ export type { FoldDeps } from "./context/fold.ts";
 export { type FoldPressure, foldPressure } from "./context/fold-pressure.ts";
 export type { KeyData } from "./context/key-data.ts";
 export { type MemoryState, readMemoryState } from "./context/memory-state.ts";
-export { type PreparedContext, type PrepareInput, prepareContext } from "./context/prepare-context.ts";
+export { meterCallbacks } from "./context/meter-callbacks.ts";
+export {
+  isContextOverflow,
+  type PreparedContext,
+  type PrepareInput,
+  prepareContext,
+} from "./context/prepare-context.ts";
 export { readTaskState, type TaskState } from "./context/task-state.ts";
 export { estimateTokens, measureMessages, measureTools } from "./context/token-measure.ts";
 export type { LeftResult } from "./context/working-view.ts";

@@ -194,7 +194,7 @@ describe("contextMiddleware", () => {
   });
 
   it("A9: the measure is calibrated by the usage that the model reports", async () => {
-    const { agent } = setup([{ content: "ok", usage: { inputTokens: 900 } }]);
+    const { agent } = setup([{ content: "ok", usage: { inputTokens: 2_000 } }]);
     await agent.invoke({ messages: [new HumanMessage("字".repeat(500))] }, config());
     const { _longhaulMemory } = (await agent.graph.getState(config())).values as {
       _longhaulMemory: MemoryState;
