@@ -2,7 +2,15 @@ import { AIMessage, type BaseMessage, HumanMessage, type ToolMessage } from "@la
 import { tool } from "@langchain/core/tools";
 import { MemorySaver } from "@langchain/langgraph";
 import { type LonghaulEvent, loopState, readSeal } from "@longhaul/core";
-import { callTools, checkRequest, type Reply, StrictChatModel, sequence, wireText } from "@longhaul/test-kit";
+import {
+  callTools,
+  checkRequest,
+  type Reply,
+  type Script,
+  StrictChatModel,
+  sequence,
+  wireText,
+} from "@longhaul/test-kit";
 import { type AgentMiddleware, createAgent, createMiddleware, toolStrategy } from "langchain";
 import { describe, expect, it } from "vitest";
 import { z } from "zod/v4";
