@@ -71,8 +71,10 @@ export type { ContextState, RequestParts } from "./context/context-state.ts";
 export type { FoldDeps } from "./context/fold.ts";
 export { type FoldPressure, foldPressure } from "./context/fold-pressure.ts";
 export type { KeyData } from "./context/key-data.ts";
+export type { MemoryState } from "./context/memory-state.ts";
 export { type MemoryState, readMemoryState } from "./context/memory-state.ts";
 export { type PreparedContext, type PrepareInput, prepareContext } from "./context/prepare-context.ts";
+export type { TaskState } from "./context/task-state.ts";
 export { readTaskState, type TaskState } from "./context/task-state.ts";
 export { estimateTokens, measureMessages, measureTools } from "./context/token-measure.ts";
 export type { LeftResult } from "./context/working-view.ts";
@@ -205,9 +207,10 @@ export {
   type ErrorClassifier,
   type FailureClass,
 } from "./recovery/classify-error.ts";
-export type { RunFailure } from "./recovery/failure.ts";
+export { oneLine, type RunFailure } from "./recovery/failure.ts";
 export { FatalTaskError } from "./recovery/fatal-task-error.ts";
 export { type Lease, LeaseStore } from "./recovery/lease-store.ts";
+export { answerOpenCalls, lastCalls, type OpenCall } from "./recovery/open-calls.ts";
 export {
   DamagedHeadError,
   LeaseHeldError,
