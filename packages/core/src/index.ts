@@ -71,6 +71,7 @@ export type { ContextState, RequestParts } from "./context/context-state.ts";
 export type { FoldDeps } from "./context/fold.ts";
 export { type FoldPressure, foldPressure } from "./context/fold-pressure.ts";
 export type { KeyData } from "./context/key-data.ts";
+export type { MemoryState } from "./context/memory-state.ts";
 export { type MemoryState, readMemoryState } from "./context/memory-state.ts";
 export { meterCallbacks } from "./context/meter-callbacks.ts";
 export {
@@ -79,6 +80,8 @@ export {
   type PrepareInput,
   prepareContext,
 } from "./context/prepare-context.ts";
+export { type PreparedContext, type PrepareInput, prepareContext } from "./context/prepare-context.ts";
+export type { TaskState } from "./context/task-state.ts";
 export { readTaskState, type TaskState } from "./context/task-state.ts";
 export { estimateTokens, measureMessages, measureTools } from "./context/token-measure.ts";
 export type { LeftResult } from "./context/working-view.ts";
@@ -211,9 +214,10 @@ export {
   type ErrorClassifier,
   type FailureClass,
 } from "./recovery/classify-error.ts";
-export type { RunFailure } from "./recovery/failure.ts";
+export { oneLine, type RunFailure } from "./recovery/failure.ts";
 export { FatalTaskError } from "./recovery/fatal-task-error.ts";
 export { type Lease, LeaseStore } from "./recovery/lease-store.ts";
+export { answerOpenCalls, lastCalls, type OpenCall } from "./recovery/open-calls.ts";
 export {
   DamagedHeadError,
   LeaseHeldError,
