@@ -4,9 +4,14 @@
 export { ARTIFACT_REF_PATTERN, artifactRef } from "./artifacts/artifact-ref.ts";
 
 // budget
-export { ActiveTime } from "./budget/active-time.ts";
 export { BudgetContentionError, BudgetTooSmallError } from "./budget/budget-errors.ts";
 export type { BudgetEvent } from "./budget/budget-events.ts";
+export {
+  BudgetKeeper,
+  type KeeperParts,
+  type ModelCallInput,
+  type PlannedCall,
+} from "./budget/budget-keeper.ts";
 export {
   type Admission,
   type AdmissionRule,
@@ -24,12 +29,7 @@ export {
 } from "./budget/budget-options.ts";
 export type { BudgetRecord, Reservation, Settlement } from "./budget/budget-record.ts";
 export { budgetRunOf, humanTurns } from "./budget/budget-run.ts";
-export {
-  type BudgetScope,
-  currentBudgetScope,
-  newSeenCalls,
-  runInBudgetScope,
-} from "./budget/budget-scope.ts";
+export { type BudgetScope, currentBudgetScope } from "./budget/budget-scope.ts";
 export {
   type BudgetLevel,
   type BudgetLimitName,
@@ -39,11 +39,12 @@ export {
   budgetOf,
   readBudgetMirror,
 } from "./budget/budget-state.ts";
-export { mirrorAfter, planAfterRefusal, planStep, type StepPlan } from "./budget/budget-step.ts";
+export type { StepPlan } from "./budget/budget-step.ts";
+export { estimateTokens } from "./budget/estimate-tokens.ts";
+export type { GraphPlace } from "./budget/graph-rooms.ts";
 export { agentOf, longhaulMeter, type MeterOptions } from "./budget/meter.ts";
 export type { ModelPrice } from "./budget/price.ts";
-export { addToolCallIn, fitsBudget, releaseIn, reserveIn, settleIn } from "./budget/scope-spending.ts";
-export { isLastCall, modelCallsWithin, roomAtFirstCall, type StepRoom, widen } from "./budget/step-limit.ts";
+export { fitsBudget } from "./budget/scope-spending.ts";
 export { stopReport } from "./budget/stop-report.ts";
 export { type CallKind, readUsage, type Usage } from "./budget/usage.ts";
 

@@ -1,1 +1,2 @@
-export {};
+export { type BudgetMiddlewareOptions, budgetMiddleware } from "./budget-middleware.ts";
+export { runStatusMiddleware } from "./run-status-middleware.ts";
