@@ -73,6 +73,10 @@ export {
   emitter,
   type LonghaulEvent,
 } from "./events/event.ts";
+export { jsonlSink, type LineStream } from "./events/jsonl-sink.ts";
+export { type MeterLike, type OtelSinkOptions, otelSink, type TracerLike } from "./events/otel-sink.ts";
+export { type RedactLimits, redact, redactText } from "./events/redact.ts";
+export { allSinks, streamSink } from "./events/stream-sink.ts";
 
 // json
 export { canonicalJson, digest, digestText, NotCanonicalError } from "./json/canonical-json.ts";

@@ -17,11 +17,13 @@ const extra = tool(async () => "extra", { name: "extra", description: "Optional"
 const isClosing = (request: ScriptRequest) => textOf(request).includes("This is the last answer of this run");
 const textOf = (request: ScriptRequest) => request.messages.map(wireText).join("\n");
 
+let models = 0;
 /** Calls the tool for ever; at the closing call answers with every fact in sight. */
 function stubborn(
   usage?: (request: ScriptRequest, call: number) => { inputTokens: number; outputTokens: number },
 ) {
   let calls = 0;
+  const prefix = `m${++models}-`;
   return (request: ScriptRequest): Reply => {
     calls += 1;
     const reported = usage ? { usage: usage(request, calls) } : {};
@@ -31,7 +33,7 @@ function stubborn(
     }
     return {
       content: `step ${calls}`,
-      toolCalls: [{ name: "search", args: { q: String(calls) } }],
+      toolCalls: [{ name: "search", args: { q: String(calls) }, id: `${prefix}${calls}` }],
       ...reported,
     };
   };
