@@ -7,9 +7,14 @@ export { type RecallArgs, type RecallSources, recall } from "./artifacts/recall.
 export { createRecallTool, type RecallToolOptions } from "./artifacts/recall-tool.ts";
 
 // budget
-export { ActiveTime } from "./budget/active-time.ts";
 export { BudgetContentionError, BudgetTooSmallError } from "./budget/budget-errors.ts";
 export type { BudgetEvent } from "./budget/budget-events.ts";
+export {
+  BudgetKeeper,
+  type KeeperParts,
+  type ModelCallInput,
+  type PlannedCall,
+} from "./budget/budget-keeper.ts";
 export {
   type Admission,
   type AdmissionRule,
@@ -27,12 +32,7 @@ export {
 } from "./budget/budget-options.ts";
 export type { BudgetRecord, Reservation, Settlement } from "./budget/budget-record.ts";
 export { budgetRunOf, humanTurns } from "./budget/budget-run.ts";
-export {
-  type BudgetScope,
-  currentBudgetScope,
-  newSeenCalls,
-  runInBudgetScope,
-} from "./budget/budget-scope.ts";
+export { type BudgetScope, currentBudgetScope } from "./budget/budget-scope.ts";
 export {
   type BudgetLevel,
   type BudgetLimitName,
@@ -42,11 +42,12 @@ export {
   budgetOf,
   readBudgetMirror,
 } from "./budget/budget-state.ts";
-export { mirrorAfter, planAfterRefusal, planStep, type StepPlan } from "./budget/budget-step.ts";
+export type { StepPlan } from "./budget/budget-step.ts";
+export { estimateTokens } from "./budget/estimate-tokens.ts";
+export type { GraphPlace } from "./budget/graph-rooms.ts";
 export { agentOf, longhaulMeter, type MeterOptions } from "./budget/meter.ts";
 export type { ModelPrice } from "./budget/price.ts";
-export { addToolCallIn, fitsBudget, releaseIn, reserveIn, settleIn } from "./budget/scope-spending.ts";
-export { isLastCall, modelCallsWithin, roomAtFirstCall, type StepRoom, widen } from "./budget/step-limit.ts";
+export { fitsBudget } from "./budget/scope-spending.ts";
 export { stopReport } from "./budget/stop-report.ts";
 export { type CallKind, readUsage, type Usage } from "./budget/usage.ts";
 
@@ -127,6 +128,10 @@ export {
   emitter,
   type LonghaulEvent,
 } from "./events/event.ts";
+export { jsonlSink, type LineStream } from "./events/jsonl-sink.ts";
+export { type MeterLike, type OtelSinkOptions, otelSink, type TracerLike } from "./events/otel-sink.ts";
+export { type RedactLimits, redact, redactText } from "./events/redact.ts";
+export { allSinks, streamSink } from "./events/stream-sink.ts";
 
 // json
 export { canonicalJson, digest, digestText, NotCanonicalError } from "./json/canonical-json.ts";

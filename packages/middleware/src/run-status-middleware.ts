@@ -1,4 +1,3 @@
-import { getConfig } from "@langchain/langgraph";
 import {
   appendNotice,
   assertPermitted,
@@ -12,6 +11,7 @@ import {
   withSystemDeps,
 } from "@longhaul/core";
 import { createMiddleware } from "langchain";
+import { ambientGraph } from "./shared/ambient-graph.ts";
 import { channelSchema } from "./shared/channels.ts";
 import {
   answerOf,
@@ -87,18 +87,13 @@ class ResumeNotes {
   due(step: number, value: unknown): ResumeNotice | undefined {
     const note = readResumeNotice(value);
     if (!note) return undefined;
-    const config = ambientConfig();
+    const { invocation, namespace } = ambientGraph();
     // A subagent inherits the config, but it was its parent that was resumed.
-    if (config.configurable?.checkpoint_ns?.includes("|")) return undefined;
-    const invocation = config.writer;
+    if (namespace.includes("|")) return undefined;
     if (!invocation) return note;
     const shownAt = this.#shownAt.get(invocation) ?? step;
     this.#shownAt.set(invocation, shownAt);
     // The same step again is a retry within the invocation: its first try was not kept.
     return shownAt === step ? note : undefined;
   }
-}
-
-function ambientConfig(): { writer?: object; configurable?: { checkpoint_ns?: string } } {
-  return (getConfig() ?? {}) as { writer?: object; configurable?: { checkpoint_ns?: string } };
 }

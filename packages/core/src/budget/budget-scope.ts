@@ -32,6 +32,8 @@ export interface SeenCalls {
   started: number;
   /** The reservation of the scope was taken over by a call. */
   claimed: boolean;
+  /** All input tokens of the newest turn that ended well. */
+  turnInput?: number;
 }
 
 const scopes = new AsyncLocalStorage<BudgetScope>();

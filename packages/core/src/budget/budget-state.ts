@@ -68,6 +68,8 @@ export interface BudgetMirror {
   /** Superstep of the last model call of this agent, and the widest distance seen between two: for the step limit. */
   readonly superstep?: number | undefined;
   readonly stride?: number | undefined;
+  /** Input tokens of the last turn: what the next one is expected to need at least. */
+  readonly turnInput?: number | undefined;
 }
 
 /**

@@ -91,7 +91,7 @@ function plan(
 export function mirrorAfter(
   input: StepInput,
   plan: StepPlan,
-  place?: { readonly superstep: number; readonly stride: number } | undefined,
+  turn: Pick<BudgetMirror, "superstep" | "stride" | "turnInput"> = {},
 ): BudgetMirror {
   const { record, budget, now } = input;
   const { totals, run, openedAt } = record;
@@ -107,7 +107,7 @@ export function mirrorAfter(
     nearest: nearest.limit,
     share: Number.isFinite(nearest.share) ? nearest.share : 1,
     balance,
-    ...place,
+    ...turn,
   };
 }
 

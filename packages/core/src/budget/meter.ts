@@ -216,6 +216,7 @@ class Meter extends BaseCallbackHandler {
     const { scope, kind, agent, model } = call;
     const cost = call.price ? priceOf(usage, call.price) : 0;
     const unmeasured = outcome === "ok" && usage.estimated > 0;
+    if (outcome === "ok" && (kind === "turn" || kind === "retry")) scope.seen.turnInput = usage.input;
     await settleIn(scope, call.id, { usage, cost, kind, agent, unmeasured });
     if (unmeasured && scope.budget.strict)
       scope.emit({ type: "budget.unmeasured", run: scope.key.run, model });

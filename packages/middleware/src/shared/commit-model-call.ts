@@ -36,7 +36,7 @@ export function commitModelCall(result: ModelCallResult, update: LonghaulValues)
     });
   }
   // An inner guard may have replaced the answer: outer Commands are applied later and must not bring it back.
-  return new Command({ update: { ...changed, messages: [latestAnswer(result)] } });
+  return new Command({ update: { ...changed, messages: [latestAnswer(result as AIMessage)] } });
 }
 
 /**
@@ -49,7 +49,7 @@ const structuredAnswers = new WeakSet<AIMessage>();
 export function isStructuredAnswer(result: ModelCallResult): boolean {
   if (isStructured(result)) return true;
   if (isCommand(result)) return entriesOf(result).some(([key]) => key === "structuredResponse");
-  return structuredAnswers.has(result);
+  return structuredAnswers.has(result as AIMessage);
 }
 
 /** The assistant message in a handler's result, as guards have left it, for wrappers that look at the answer. */
@@ -60,7 +60,7 @@ export function answerOf(result: ModelCallResult): AIMessage | undefined {
 
 function messagesOf(result: ModelCallResult): readonly BaseMessage[] {
   if (isStructured(result)) return result.messages;
-  if (!isCommand(result)) return [result];
+  if (!isCommand(result)) return [result as AIMessage];
   const messages = entriesOf(result).findLast(([key]) => key === "messages")?.[1];
   return Array.isArray(messages) ? messages : [];
 }
