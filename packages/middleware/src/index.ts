@@ -1,1 +1,3 @@
-export {};
+export { type ContextMiddlewareOptions, contextMiddleware } from "./context-middleware.ts";
+export { type LoopDetectionOptions, loopDetectionMiddleware } from "./loop-detection-middleware.ts";
+export { type ProgressMiddlewareOptions, progressMiddleware } from "./progress-middleware.ts";

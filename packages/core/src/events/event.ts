@@ -5,6 +5,9 @@ import type { LoopEvent } from "../loops/loop-events.ts";
 import type { ProgressEvent } from "../progress/progress-events.ts";
 import type { RecoveryEvent } from "../recovery/recovery-events.ts";
 import type { RunEvent } from "../run/run-events.ts";
+import type { SummaryEvent } from "../summary/summary-events.ts";
+import type { ToolEvent } from "../tools/tool-events.ts";
+import type { CheckpointEvent } from "./checkpoint-events.ts";
 
 /** Where and when something happened. */
 export interface EventOrigin {
@@ -19,7 +22,18 @@ export interface EventOrigin {
 
 /** Something that an operator may want to know. None of it reaches a model. */
 export type LonghaulEvent = EventOrigin &
-  (ContextEvent | ProgressEvent | LoopEvent | EffectEvent | BudgetEvent | RunEvent | RecoveryEvent);
+  (
+    | ContextEvent
+    | SummaryEvent
+    | ProgressEvent
+    | LoopEvent
+    | EffectEvent
+    | BudgetEvent
+    | RunEvent
+    | RecoveryEvent
+    | ToolEvent
+    | CheckpointEvent
+  );
 
 /** Receives every event. Must not throw; what it throws is swallowed, an operator's log cannot end a run. */
 export type EventSink = (event: LonghaulEvent) => void;

@@ -1,0 +1,81 @@
+import { parseArgs } from "node:util";
+
+/** What one demo run is asked to do. */
+export interface DemoOptions {
+  readonly seed: number;
+  /** SIGKILLs of the agent process. */
+  readonly kills: number;
+  /** The StateGraph form in place of createAgent. */
+  readonly graph: boolean;
+  readonly baseline: boolean;
+  readonly keep: boolean;
+  /** Folder of an interrupted run to go on with. */
+  readonly resume?: string | undefined;
+  /** Parts left out, for controls: each must make the demo fail. */
+  readonly without: readonly DemoPart[];
+  /** Context window of the full-history baseline, tokens. */
+  readonly baselineWindow: number;
+}
+
+export type DemoPart = "ledger" | "supervisor" | "memory";
+
+export class UsageError extends Error {
+  readonly code = "USAGE";
+}
+
+export const USAGE: string = `npm run demo -- [options]
+  --seed N         which world, which kills (default 1)
+  --kills N        how often the agent process is killed, 3 to 20 (default 4; 0 for none)
+  --graph          the StateGraph form instead of createAgent
+  --no-baseline    leave out the full-history run that the report compares with
+  --keep           leave the database and say how to look at it
+  --resume DIR     go on with a run that Ctrl-C paused
+With BASE_URL, MODEL and API_KEY set, the agent talks to that endpoint instead of the scripted server.`;
+
+const PARTS: readonly DemoPart[] = ["ledger", "supervisor", "memory"];
+
+export function parseDemoOptions(args: readonly string[]): DemoOptions {
+  const { values } = parse(args);
+  const without = values.without ?? [];
+  for (const part of without)
+    if (!PARTS.includes(part as DemoPart)) throw new UsageError(`--without takes ${PARTS.join(", ")}.`);
+  const kills = whole("--kills", values.kills, 4, 0, 20);
+  if (kills > 0 && kills < 3) throw new UsageError("--kills takes 0, or 3 to 20.");
+  return {
+    seed: whole("--seed", values.seed, 1, 0, 2 ** 31),
+    kills,
+    graph: values.graph ?? false,
+    baseline: values.baseline ?? true,
+    keep: values.keep ?? false,
+    resume: values.resume,
+    without: without as DemoPart[],
+    baselineWindow: whole("--baseline-window", values["baseline-window"], 1_000_000, 1_000, 10_000_000),
+  };
+}
+
+function parse(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      allowNegative: true,
+      options: {
+        seed: { type: "string" },
+        kills: { type: "string" },
+        graph: { type: "boolean" },
+        baseline: { type: "boolean" },
+        keep: { type: "boolean" },
+        resume: { type: "string" },
+        without: { type: "string", multiple: true },
+        "baseline-window": { type: "string" },
+      },
+    });
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function whole(name: string, text: string | undefined, fallback: number, least: number, most: number): number {
+  const value = text === undefined ? fallback : Number(text);
+  if (Number.isInteger(value) && value >= least && value <= most) return value;
+  throw new UsageError(`${name} takes a whole number from ${least} to ${most}, not ${JSON.stringify(text)}.`);
+}
