@@ -141,10 +141,7 @@ export function createResearchTools(options: ResearchToolsOptions): StructuredTo
 }
 
 /** How each tool keeps its effect from happening twice, for the options of Longhaul. */
-export function researchToolEffects({
-  catalogue,
-  world,
-}: ResearchToolsOptions): Readonly<
+export function researchToolEffects({ catalogue, world }: ResearchToolsOptions): Readonly<
   Record<
     string,
     {

@@ -68,7 +68,7 @@ export function makeCatalogue(seed: number): Catalogue {
   const seats = 40 + Math.floor(random() * 80);
   const statuses = placeStatuses(random);
   const costs = placeCosts(statuses, random);
-  const names = makeNames(statuses.length - 1, random);
+  const names = makeNames(statuses.length, random);
   const forbiddenAt = 8 + Math.floor(random() * 8);
   names.splice(forbiddenAt, 0, FORBIDDEN);
   statuses.splice(forbiddenAt, 0, "valid");
@@ -99,7 +99,7 @@ export function makeCatalogue(seed: number): Catalogue {
         until: statuses[index] === "expired" ? date(2025, 2 + random() * 20) : date(2027, random() * 12),
       },
       soc2Page: pick(["profile", "trust", "trust", "terms"] as const),
-      rebate: pick([0, 1, 2, 3]),
+      rebate: pick([0, 2, 4, 6]),
     };
   });
   return { seed, today: TODAY, seats, rates, suppliers, forbidden: FORBIDDEN };
@@ -119,7 +119,7 @@ function placeStatuses(random: () => number): Soc2Status[] {
  * quote; the candidates for the first place stand among the first five valid suppliers. Decoys that fail are cheaper.
  */
 function placeCosts(statuses: readonly Soc2Status[], random: () => number): number[] {
-  const ladder = Array.from({ length: 8 }, (_, i) => 12_000 * 1.025 ** i * (1 + random() * 0.005));
+  const ladder = Array.from({ length: 8 }, (_, i) => 12_000 * (1.012 ** i + (i < 5 ? 0 : 0.1)));
   const early = shuffle(ladder.slice(0, 5), random);
   const ordered = [...early, ...shuffle(ladder.slice(5), random)];
   return statuses.map((status) => (status === "valid" ? (ordered.shift() ?? 0) : 9_500 + random() * 20_000));
