@@ -7,8 +7,48 @@ export { type RecallArgs, type RecallSources, recall } from "./artifacts/recall.
 export { createRecallTool, type RecallToolOptions } from "./artifacts/recall-tool.ts";
 
 // budget
-export { BudgetLedger } from "./budget/budget-ledger.ts";
-export type { BudgetLevel, BudgetMirror, BudgetTotals } from "./budget/budget-state.ts";
+export { BudgetContentionError, BudgetTooSmallError } from "./budget/budget-errors.ts";
+export type { BudgetEvent } from "./budget/budget-events.ts";
+export {
+  BudgetKeeper,
+  type KeeperParts,
+  type ModelCallInput,
+  type PlannedCall,
+} from "./budget/budget-keeper.ts";
+export {
+  type Admission,
+  type AdmissionRule,
+  type BudgetKey,
+  BudgetLedger,
+  type Wanted,
+} from "./budget/budget-ledger.ts";
+export { type EndCause, stopReasonOf, toolCallRefusal } from "./budget/budget-notices.ts";
+export {
+  type BudgetLimits,
+  type BudgetOptions,
+  type BudgetPhase,
+  type ResolvedBudget,
+  resolveBudgetOptions,
+} from "./budget/budget-options.ts";
+export type { BudgetRecord, Reservation, Settlement } from "./budget/budget-record.ts";
+export { budgetRunOf, humanTurns } from "./budget/budget-run.ts";
+export { type BudgetScope, currentBudgetScope } from "./budget/budget-scope.ts";
+export {
+  type BudgetLevel,
+  type BudgetLimitName,
+  type BudgetMirror,
+  type BudgetReport,
+  type BudgetTotals,
+  budgetOf,
+  readBudgetMirror,
+} from "./budget/budget-state.ts";
+export type { StepPlan } from "./budget/budget-step.ts";
+export type { GraphPlace } from "./budget/graph-rooms.ts";
+export { agentOf, longhaulMeter, type MeterOptions } from "./budget/meter.ts";
+export type { ModelPrice } from "./budget/price.ts";
+export { fitsBudget } from "./budget/scope-spending.ts";
+export { stopReport } from "./budget/stop-report.ts";
+export { type CallKind, readUsage, type Usage } from "./budget/usage.ts";
 
 // clock and errors
 export { type Clock, type Deps, systemClock, systemDeps, withSystemDeps } from "./clock.ts";
@@ -84,6 +124,10 @@ export {
   emitter,
   type LonghaulEvent,
 } from "./events/event.ts";
+export { jsonlSink, type LineStream } from "./events/jsonl-sink.ts";
+export { type MeterLike, type OtelSinkOptions, otelSink, type TracerLike } from "./events/otel-sink.ts";
+export { type RedactLimits, redact, redactText } from "./events/redact.ts";
+export { allSinks, streamSink } from "./events/stream-sink.ts";
 
 // json
 export { canonicalJson, digest, digestText, NotCanonicalError } from "./json/canonical-json.ts";
@@ -171,9 +215,10 @@ export {
   type ErrorClassifier,
   type FailureClass,
 } from "./recovery/classify-error.ts";
-export type { RunFailure } from "./recovery/failure.ts";
+export { oneLine, type RunFailure } from "./recovery/failure.ts";
 export { FatalTaskError } from "./recovery/fatal-task-error.ts";
 export { type Lease, LeaseStore } from "./recovery/lease-store.ts";
+export { answerOpenCalls, lastCalls, type OpenCall } from "./recovery/open-calls.ts";
 export {
   DamagedHeadError,
   LeaseHeldError,
@@ -188,8 +233,12 @@ export { type StateOf, superviseRun, superviseStream } from "./recovery/supervis
 export type { SupervisedResult } from "./recovery/supervised-result.ts";
 
 // run
-export type { RunState, RunStatus, StopReason } from "./run/run-state.ts";
-export { readSeal, type Seal, sealed, sealMessage } from "./run/seal.ts";
+export { ForbiddenMoveError } from "./run/run-errors.ts";
+export type { RunEvent } from "./run/run-events.ts";
+export { assertPermitted, canMove, move, permits, type RunAction } from "./run/run-machine.ts";
+export { type RunState, type RunStatus, readRunState, type StopReason } from "./run/run-state.ts";
+export { beginStep, endStep, type ResumeNotice, readResumeNotice } from "./run/run-step.ts";
+export { latestAnswer, readSeal, replaceAnswer, type Seal, sealed, sealMessage } from "./run/seal.ts";
 
 // state
 export { type ChannelField, channelField } from "./state/channel-fields.ts";

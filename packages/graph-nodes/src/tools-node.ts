@@ -52,7 +52,7 @@ export function toolsNode(tools: readonly unknown[], options?: ToolsNodeOptions)
       await settle(
         calls.map((call) => {
           const run = task({ name: "tool_call" }, () => runCall(node, call, state, taskConfig(state)));
-          return run() as Promise<Output>;
+          return run() as unknown as Promise<Output>;
         }),
       ),
     );

@@ -11,6 +11,7 @@ import {
   observeMessages,
   observeReply,
   readLoops,
+  replaceAnswer,
   resolveLoopOptions,
   type Seal,
   sealMessage,
@@ -19,12 +20,7 @@ import {
 import { type AgentMiddleware, createMiddleware } from "langchain";
 import { answerToolError } from "./shared/answer-tool-error.ts";
 import { channelSchema } from "./shared/channels.ts";
-import {
-  answerOf,
-  commitModelCall,
-  type ModelCallResult,
-  replaceAnswer,
-} from "./shared/commit-model-call.ts";
+import { answerOf, commitModelCall, type ModelCallResult } from "./shared/commit-model-call.ts";
 import type { CommonOptions } from "./shared/common-options.ts";
 import { currentEmitter } from "./shared/origin.ts";
 
@@ -90,6 +86,8 @@ export function loopDetectionMiddleware(options: LoopDetectionOptions = {}): Age
         if (!answer || !reply || reply.verdict === "accept") {
           return withoutMessages(commitModelCall(result, update), dropped);
         }
+        // the reducer would give it one anyway; without it, it could not be taken out again
+        answer.id ??= deps.newId();
         if (reply.verdict === "end") {
           const cause = reply.reason ?? "empty";
           const text = idleReport(cause, nudges + 1);
@@ -128,15 +126,14 @@ function changed(before: LoopState, after: LoopState): LoopState | undefined {
  * not: so they are added first, removing a message that is not there would throw.
  */
 function withoutMessages(result: AIMessage | Command, dropped: readonly AIMessage[]): AIMessage | Command {
-  const named = dropped.filter((message) => message.id !== undefined);
-  if (named.length === 0 || !isCommand(result)) return result;
+  if (dropped.length === 0 || !isCommand(result)) return result;
   const update = Array.isArray(result.update) ? result.update : Object.entries(result.update ?? {});
   return new Command({
     ...(result.graph === undefined ? {} : { graph: result.graph }),
     ...(result.goto === undefined ? {} : { goto: result.goto }),
     update: [
-      ["messages", named],
-      ["messages", named.map((message) => new RemoveMessage({ id: message.id as string }))],
+      ["messages", dropped],
+      ["messages", dropped.map((message) => new RemoveMessage({ id: message.id as string }))],
       ...(update as [string, unknown][]),
     ],
   });

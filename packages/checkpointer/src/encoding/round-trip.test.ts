@@ -105,8 +105,11 @@ describe("values", () => {
     ["odd characters", { "\0k": "a\0b", "\ud800": "\udfff lone", lit: "\\u0000", emoji: "🦔" }],
     ["shared references", [shared, shared, { deep: shared }]],
     ["errors", nested],
-    ["class-shaped data", [{ lc: 1, type: "constructor", id: ["langchain_core", "messages", "AIMessage"], kwargs: {} }]],
-    ["token-shaped data", [[15, "abc", 0], { 0: 18, op: [3, 4] }, "15,\"x\""]],
+    [
+      "class-shaped data",
+      [{ lc: 1, type: "constructor", id: ["langchain_core", "messages", "AIMessage"], kwargs: {} }],
+    ],
+    ["token-shaped data", [[15, "abc", 0], { 0: 18, op: [3, 4] }, '15,"x"']],
     ["an allow-listed class", new Point()],
     ["documents", [new Document({ pageContent: "p", metadata: { a: 1 }, id: "d" })]],
     ["a long string", { text: "lorem ".repeat(50_000), twice: "lorem ".repeat(50_000) }],
@@ -119,7 +122,10 @@ describe("values", () => {
   });
 
   it("C11: a lastIndex, a stack, a cause and an error's own fields come back", async () => {
-    const [read, error] = (await reload([sticky, nested])) as [RegExp, Error & { code: string; detail: object }];
+    const [read, error] = (await reload([sticky, nested])) as [
+      RegExp,
+      Error & { code: string; detail: object },
+    ];
     expect(read.lastIndex).toBe(3);
     expect(error.stack).toBe(nested.stack);
     expect(error.cause).toBeInstanceOf(TypeError);
@@ -142,7 +148,11 @@ describe("values", () => {
     ["a subclass of an error", { e: new (class Odd extends Error {})("x") }, "state.files.e"],
     ["a weak map", new Set([new WeakMap()]), "state.files.item(0)"],
     ["a boxed string", [new String("x")], "state.files[0]"],
-    ["a class in a message", new HumanMessage({ content: "x", additional_kwargs: { a: new Stranger() } }), "state.files.additional_kwargs.a"],
+    [
+      "a class in a message",
+      new HumanMessage({ content: "x", additional_kwargs: { a: new Stranger() } }),
+      "state.files.additional_kwargs.a",
+    ],
     ["after holes", [, , () => 1], "state.files[2]"], // biome-ignore lint/suspicious/noSparseArray: the case itself
     ["a symbol as key", { a: { [Symbol("k")]: 1 } }, "state.files.a"],
     ["fields on a map", { m: Object.assign(new Map(), { extra: 1 }) }, "state.files.m"],
@@ -216,12 +226,15 @@ describe("messages and graph commands", () => {
     new RemoveMessage({ id: "gone" }),
   ];
 
-  it.each(messages.map((message) => [message.constructor.name, message] as const))("C11: %s comes back", async (_, message) => {
-    const read = (await reload([message])) as (typeof message)[];
-    expect(read[0]).toStrictEqual(message);
-    expect(Object.getPrototypeOf(read[0])).toBe(Object.getPrototypeOf(message));
-    expect(Object.keys(read[0]?.lc_kwargs)).toEqual(Object.keys(message.lc_kwargs));
-  });
+  it.each(messages.map((message) => [message.constructor.name, message] as const))(
+    "C11: %s comes back",
+    async (_, message) => {
+      const read = (await reload([message])) as (typeof message)[];
+      expect(read[0]).toStrictEqual(message);
+      expect(Object.getPrototypeOf(read[0])).toBe(Object.getPrototypeOf(message));
+      expect(Object.keys(read[0]?.lc_kwargs)).toEqual(Object.keys(message.lc_kwargs));
+    },
+  );
 
   it("C11: a changed field beside old constructor arguments comes back, also under an id of later", async () => {
     const message = new AIMessage({ content: "first" });
@@ -236,7 +249,10 @@ describe("messages and graph commands", () => {
     class Own extends AIMessage {}
     expect(refused([new Own("x")]).path).toBe("state.files[0]");
     const encoder = new Encoder(new ClassTable({ Point }));
-    const [item] = await new Decoder(encoder).decode([formOf(encoder.encode(new Point(), "p")).inline], async () => new Map());
+    const [item] = await new Decoder(encoder).decode(
+      [formOf(encoder.encode(new Point(), "p")).inline],
+      async () => new Map(),
+    );
     expect(() => materialise(item, new ClassTable())).toThrow(/allow-list/);
   });
 

@@ -80,14 +80,15 @@ export function normaliseProgress(
   }
 
   const doneDigests = [...new Set([...doneBefore, ...done.map(itemDigest)])].sort();
+  const { checkpoint, cut } = trimCheckpoint({ goal, facts, done, todo, open }, maxCharacters);
   const knownFacts = new Set(before.facts.map((fact) => itemDigest(fact.text)));
   const moved =
-    facts.some((fact) => !knownFacts.has(itemDigest(fact.text))) ||
+    // of what is kept: a fact that never fits would be new every time
+    checkpoint.facts.some((fact) => !knownFacts.has(itemDigest(fact.text))) ||
     doneDigests.length > new Set(doneBefore).size ||
     closesOpen(before.open, open) ||
     // a first plan is progress too
     (!previous && todo.length > 0);
-  const { checkpoint, cut } = trimCheckpoint({ goal, facts, done, todo, open }, maxCharacters);
   return { progress: checkpoint, moved, cut, unsourced, doneDigests };
 }
 

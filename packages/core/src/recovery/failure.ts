@@ -1,4 +1,5 @@
 import { LonghaulError } from "../errors.ts";
+import { redactSecrets } from "../summary/secrets.ts";
 import { type Diagnosis, diagnoseError, type ErrorClassifier, type FailureClass } from "./classify-error.ts";
 
 /** A failed attempt, as the run record keeps it for people. Redacted and bounded. */
@@ -38,7 +39,9 @@ export function describeFailure(
       class: diagnosis.class,
       code: diagnosis.code.slice(0, 100),
       message: oneLine(messageOf(error)),
-      ...(typeof stack === "string" ? { stack: redact(stack).slice(0, MAX_STACK).toWellFormed() } : {}),
+      ...(typeof stack === "string"
+        ? { stack: redactSecrets(stack).slice(0, MAX_STACK).toWellFormed() }
+        : {}),
       superstep: context.superstep,
       where: context.where,
       at: context.at,
@@ -66,7 +69,7 @@ export function crashFailure(context: {
 export function oneLine(text: string): string {
   // LangChain appends an address to its messages; it says nothing about this failure.
   const plain = text.replace(/\s*Troubleshooting URL:\s*\S+\s*$/, "");
-  const line = redact(plain)
+  const line = redactSecrets(plain)
     // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
     .replace(/[\s\u0000-\u001f\u007f]+/g, " ")
     .trim();
@@ -90,22 +93,4 @@ function messageOf(error: unknown): string {
   } catch {
     return "unknown error";
   }
-}
-
-const SECRETS: readonly (readonly [RegExp, string])[] = [
-  [/\b(bearer|basic)\s+[\w.~+/=-]{8,}/gi, "$1 [redacted]"],
-  [
-    /\b(sk|pk|rk|ghp|gho|ghs|github_pat|glpat|xox[abprs]|AKIA|AIza|ya29|hf|npm)[-_.]?[\w-]{12,}/g,
-    "[redacted]",
-  ],
-  [/\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*/g, "[redacted]"],
-  [/(\w+:\/\/[^\s/:@]*):[^\s/@]+@/g, "$1:[redacted]@"],
-  [
-    /\b((?:api[-_]?key|access[-_]?token|auth[-_]?token|token|secret|password|passwd|pwd)["']?\s*[:=]\s*["']?)[^\s"'&,;]{4,}/gi,
-    "$1[redacted]",
-  ],
-];
-
-function redact(text: string): string {
-  return SECRETS.reduce((result, [pattern, replacement]) => result.replace(pattern, replacement), text);
 }

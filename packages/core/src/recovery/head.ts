@@ -1,7 +1,7 @@
-import { type AIMessage, BaseMessage } from "@langchain/core/messages";
+import { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { LonghaulError, StateFormatError } from "../errors.ts";
-import { groupMessages } from "../messages/groups.ts";
+import { lastCalls, type OpenCall } from "./open-calls.ts";
 import type { GraphDriver, PendingInterrupt, SaverView, StateView } from "./supervisable-graph.ts";
 
 /** The newest checkpoint of a thread, as far as recovery decides by it. */
@@ -28,7 +28,7 @@ export interface Head {
   /** Answers to interrupts that are stored with this checkpoint. */
   readonly answers: number;
   /** Tool calls of the last assistant message without a result. */
-  readonly dangling: readonly { readonly id: string; readonly name: string }[];
+  readonly dangling: readonly OpenCall[];
   /** Tool names of its calls that have one. */
   readonly answered: readonly string[];
   /** Agent step: assistant messages so far, or what the run channel says. */
@@ -58,10 +58,8 @@ function viewOf(state: StateView, checkpointId: string | null, answers: number):
   );
   const open = state.tasks.filter((task) => task.result === undefined);
   const asking = open.filter((task) => task.interrupts?.length);
-  const steps = groupMessages(messages).filter((group) => group.kind === "step");
-  const last = steps.at(-1);
-  const calls = (last?.messages[0] as AIMessage | undefined)?.tool_calls ?? [];
-  const isOpen = (id: string | undefined) => id !== undefined && (last?.dangling.includes(id) ?? false);
+  const steps = messages.filter((message) => message.getType() === "ai").length;
+  const { open: dangling, answered } = lastCalls(messages);
   const known = (values._longhaulRun as { step?: unknown } | undefined)?.step;
   return {
     checkpointId,
@@ -74,9 +72,9 @@ function viewOf(state: StateView, checkpointId: string | null, answers: number):
     interrupts: asking.flatMap((task) => task.interrupts ?? []),
     onlyWaits: open.length > 0 && open.every((task) => task.interrupts?.length && task.error === undefined),
     answers,
-    dangling: calls.flatMap((call) => (isOpen(call.id) ? [{ id: call.id as string, name: call.name }] : [])),
-    answered: calls.filter((call) => !isOpen(call.id)).map((call) => call.name),
-    step: Math.max(steps.length, typeof known === "number" ? known : 0),
+    dangling,
+    answered,
+    step: Math.max(steps, typeof known === "number" ? known : 0),
   };
 }
 

@@ -1,5 +1,11 @@
-import { ToolMessage } from "@langchain/core/messages";
-import type { Head } from "./head.ts";
+import { type BaseMessage, ToolMessage } from "@langchain/core/messages";
+import { groupMessages } from "../messages/groups.ts";
+
+/** A tool call without a result. */
+export interface OpenCall {
+  readonly id: string;
+  readonly name: string;
+}
 
 /** Why a call is answered by Longhaul and not by its tool. */
 export type OpenCallReason = "superseded" | "gave-up";
@@ -12,14 +18,31 @@ const TEXT: Readonly<Record<OpenCallReason, string>> = {
     "This call was given up after repeated failures. Its outcome is unknown; verify before you repeat it, or go on without it.",
 };
 
-/** Error results for the calls that a run left open, so that its history stays valid for every provider. */
-export function answersToOpenCalls(head: Head, reason: OpenCallReason, detail?: string): ToolMessage[] {
-  return head.dangling.map(
-    (call) =>
+/** The calls of the last assistant message: those without a result, and the tools of those with one. */
+export function lastCalls(messages: readonly BaseMessage[]): {
+  readonly open: readonly OpenCall[];
+  readonly answered: readonly string[];
+} {
+  const calls = groupMessages(messages).findLast((group) => group.kind === "step")?.calls ?? [];
+  return {
+    open: calls.flatMap(({ id, name, result }) => (result || id === undefined ? [] : [{ id, name }])),
+    answered: calls.flatMap(({ name, result }) => (result ? [name] : [])),
+  };
+}
+
+/** Error results for calls that a run left open, so that its history stays valid for every provider. */
+export function answerOpenCalls(
+  calls: readonly OpenCall[],
+  reason: OpenCallReason,
+  detail?: string,
+): ToolMessage[] {
+  const content = detail === undefined ? TEXT[reason] : `${TEXT[reason]} Last failure: ${detail}`;
+  return calls.map(
+    ({ id, name }) =>
       new ToolMessage({
-        content: detail === undefined ? TEXT[reason] : `${TEXT[reason]} Last failure: ${detail}`,
-        tool_call_id: call.id,
-        name: call.name,
+        content,
+        tool_call_id: id,
+        name,
         status: "error",
         additional_kwargs: { longhaul_placeholder: reason },
       }),

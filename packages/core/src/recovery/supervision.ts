@@ -16,7 +16,7 @@ import type { DrainWatch } from "./drain.ts";
 import { crashFailure, describeFailure, type RunFailure } from "./failure.ts";
 import { findSoundAncestor, type Head, isDamage, loadHead } from "./head.ts";
 import type { KeptLease } from "./lease-keeper.ts";
-import { answersToOpenCalls } from "./open-calls.ts";
+import { answerOpenCalls } from "./open-calls.ts";
 import { DamagedHeadError, MissingReferenceError } from "./recovery-errors.ts";
 import type { ResumeCause } from "./recovery-events.ts";
 import { decideRecovery, type RecoveryDecision } from "./recovery-policy.ts";
@@ -142,7 +142,7 @@ export class Supervision {
     const earlier = carries ? restoreInput(this.#run?.record.input.stored ?? null) : undefined;
     let admitted = earlier === undefined ? input : carryOver(earlier, input);
     let base = head;
-    const answers = answersToOpenCalls(head, "superseded");
+    const answers = answerOpenCalls(head.dangling, "superseded");
     if (answers.length > 0 && head.finished) {
       admitted = carryOver({ messages: answers }, admitted);
     } else if (answers.length > 0) {
@@ -280,7 +280,7 @@ export class Supervision {
       await this.#wait(decision.delayMs);
       return undefined;
     }
-    const answers = answersToOpenCalls(head, "gave-up", `${failure.code}: ${failure.message}`);
+    const answers = answerOpenCalls(head.dangling, "gave-up", `${failure.code}: ${failure.message}`);
     await this.#storage(() => driver.updateState(thread, { messages: answers }, head.pending[0]));
     emit({
       type: "recovery.skipped",

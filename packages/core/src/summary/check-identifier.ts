@@ -113,7 +113,7 @@ function nearest(text: string, candidates: readonly Identifier[]): string | unde
   for (const { text: candidate } of candidates) {
     if (seen.has(candidate) || Math.abs(candidate.length - text.length) > 2) continue;
     seen.add(candidate);
-    const d = slips(text, candidate, distance);
+    const d = slips(text, candidate, distance + 1);
     if (d < distance) {
       best = candidate;
       distance = d;

@@ -74,7 +74,7 @@ export async function summarizeWithModel(
       const last = attempt === options.retries;
       calls++;
       const outcome = await ask(
-        frame.system,
+        frame,
         promptOf(frame, chunk, i, chunks.length, failure),
         options.timeoutMs,
         deps,
@@ -149,29 +149,27 @@ function promptOf(
 }
 
 /** One call, ended by its answer, its time-out or the caller's cancellation, whichever is first. */
-async function ask(
-  system: string,
-  prompt: string,
-  timeoutMs: number,
-  deps: ModelSummaryDeps,
-): Promise<Answer> {
+async function ask(frame: Frame, prompt: string, timeoutMs: number, deps: ModelSummaryDeps): Promise<Answer> {
   deps.signal?.throwIfAborted();
   const call = new AbortController();
   const signal = deps.signal ? AbortSignal.any([deps.signal, call.signal]) : call.signal;
   const answer = deps.summarizer
-    .invoke([new SystemMessage(system), new HumanMessage(prompt)], {
+    .invoke([new SystemMessage(frame.system), new HumanMessage(prompt)], {
       tags: ["nostream", "longhaul:summary"],
       metadata: { longhaul_kind: "summary" },
       runName: "longhaul_summary",
       callbacks: deps.callbacks ?? [],
       signal,
     })
-    .then(readAnswer, (error: unknown): Answer => {
-      if (isGraphBubbleUp(error)) throw error;
-      deps.signal?.throwIfAborted();
-      const text = error instanceof Error ? error.message : String(error);
-      return { ok: false, reason: "throw", message: cutLine(redactSecrets(text), 200) };
-    });
+    .then(
+      (message) => readAnswer(message, [frame.system, frame.head, frame.tail]),
+      (error: unknown): Answer => {
+        if (isGraphBubbleUp(error)) throw error;
+        deps.signal?.throwIfAborted();
+        const text = error instanceof Error ? error.message : String(error);
+        return { ok: false, reason: "throw", message: cutLine(redactSecrets(text), 200) };
+      },
+    );
   const late = deps.clock
     .sleep(timeoutMs, { signal })
     .then((): Answer => ({ ok: false, reason: "timeout", message: `no answer within ${timeoutMs} ms` }));

@@ -41,18 +41,21 @@ function findJson(text: string): Record<string, unknown> | undefined {
     for (const source of [candidate, candidate.replace(/,(\s*[}\]])/g, "$1")]) {
       try {
         const value: unknown = JSON.parse(source);
-        if (typeof value === "object" && value !== null && !Array.isArray(value)) {
-          const inner = (value as Record<string, unknown>).summary;
-          return typeof inner === "object" && inner !== null && !Array.isArray(inner)
-            ? (inner as Record<string, unknown>)
-            : (value as Record<string, unknown>);
-        }
+        const fields = formOf(value) ?? formOf((value as { summary?: unknown } | null)?.summary);
+        if (fields) return fields;
       } catch {
         // not here; the next brace may open it
       }
     }
   }
   return undefined;
+}
+
+/** An object with fields of the form; arguments of a call that prose quotes are none. */
+function formOf(value: unknown): Record<string, unknown> | undefined {
+  return typeof value === "object" && value !== null && ("done" in value || "outputs" in value)
+    ? (value as Record<string, unknown>)
+    : undefined;
 }
 
 function fromFields(fields: Record<string, unknown>): SummaryDraft | undefined {
@@ -105,12 +108,12 @@ function asOutput(value: unknown): KeyOutput[] {
 }
 
 const SECTIONS: readonly (readonly [keyof Omit<SummaryDraft, "structured"> | "range", RegExp])[] = [
-  ["range", /^(?:steps?(?: range)?|步骤范围|已完成步骤摘要)/i],
-  ["done", /^(?:done|what was done|summary|做了什么|已完成|完成)/i],
-  ["outputs", /^(?:key outputs?|outputs?|results?|关键产出|产出|结果)/i],
-  ["problems", /^(?:problems?(?: met)?|issues|errors|遇到的问题|问题)/i],
-  ["effect", /^(?:effects?(?: on later steps)?|impact|对后续步骤的影响|影响)/i],
-  ["open", /^(?:open(?: questions?| items?)?|遗留问题|待办|未决)/i],
+  ["range", /^(?:steps?|step range|步骤范围|已完成步骤摘要)$/i],
+  ["done", /^(?:done|what was done|summary|做了什么|已完成|完成)$/i],
+  ["outputs", /^(?:key outputs?|outputs|key results|results|关键产出|产出|结果)$/i],
+  ["problems", /^(?:problems?(?: met)?|issues|errors|遇到的问题|问题)$/i],
+  ["effect", /^(?:effects?(?: on later steps)?|impact|对后续步骤的影响|影响)$/i],
+  ["open", /^(?:open(?: questions?| items?)?|遗留问题|待办|未决)$/i],
 ];
 
 /** `Key outputs: …` and the like, one section a heading; without any heading the whole text is what was done. */
@@ -131,7 +134,7 @@ function fromSections(text: string): SummaryDraft | undefined {
       .trim();
     if (bare === "") continue;
     const heading = /^([^:：]{2,40})[:：]\s*(.*)$/.exec(bare);
-    const section = heading && SECTIONS.find(([, pattern]) => pattern.test(heading[1] as string));
+    const section = heading && SECTIONS.find(([, pattern]) => pattern.test((heading[1] as string).trim()));
     if (section) {
       current = section[0];
       if (heading[2]) found[current]?.push(heading[2]);

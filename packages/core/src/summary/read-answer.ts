@@ -7,10 +7,18 @@ export type ReadAnswer =
   | { readonly ok: true; readonly draft: SummaryDraft }
   | { readonly ok: false; readonly reason: SummaryFailure; readonly message: string };
 
-/** What a summariser's message holds: a draft, or the typed reason why it is none. */
-export function readAnswer(message: BaseMessage): ReadAnswer {
-  const text = messageText(message)
-    .replace(/<think(?:ing)?>[\s\S]*?(?:<\/think(?:ing)?>|$)/gi, "")
+/**
+ * What a summariser's message holds: a draft, or the typed reason why it is none.
+ *
+ * @param asked the instructions that it was given: weak models repeat them, and the example form in them is no answer.
+ */
+export function readAnswer(message: BaseMessage, asked: readonly string[] = []): ReadAnswer {
+  const said = messageText(message).replace(/<think(?:ing)?>[\s\S]*?(?:<\/think(?:ing)?>|$)/gi, "");
+  const text = asked
+    .flatMap((instruction) => instruction.split("\n"))
+    .filter((line) => line.trim().length >= 12)
+    .reduce((rest, line) => rest.replaceAll(line, () => ""), said)
+    .replace(/<\/?longhaul-transcript[^>]*>/g, "")
     .trim();
   const cut = isCut(message);
   if (text === "") {

@@ -41,6 +41,17 @@ const CURSOR_BEFORE = /(?:page|next|prev|previous|sync|continuation|cursor|resum
  */
 export function redactSecrets(text: string): string {
   if (!MAYBE.test(text)) return text;
+  let before = text;
+  let after = redactOnce(text);
+  // What stood beside a secret can look like one when that is gone; nearly always the second look changes nothing.
+  for (let i = 0; after !== before && i < 4; i++) {
+    before = after;
+    after = redactOnce(after);
+  }
+  return after;
+}
+
+function redactOnce(text: string): string {
   return text
     .replace(SHAPES, REDACTED)
     .replace(USERINFO, `$1${REDACTED}`)

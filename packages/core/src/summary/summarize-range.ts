@@ -13,7 +13,7 @@ import { type KeyOutput, readSummary, renderSummary, type StepSummary } from "./
 import type { SummarizeDeps, SummarizeInput } from "./summarize-groups.ts";
 import type { SummaryFailure } from "./summary-events.ts";
 import type { ResolvedSummaryOptions } from "./summary-options.ts";
-import { cutLine } from "./text-size.ts";
+import { cutLine, cutWords } from "./text-size.ts";
 import { mergeSummaries } from "./tiers.ts";
 import { transcriptEntries } from "./transcript.ts";
 
@@ -119,8 +119,14 @@ async function make(
       clock: deps.deps.clock,
       signal: deps.signal,
       refuse: (drafts) => {
-        audit = auditSummary(fromDrafts(drafts, extract, groups, options), groups, auditOptions);
-        if (!audit.refused) return undefined;
+        const draft = fromDrafts(drafts, extract, groups);
+        audit = auditSummary(draft, groups, auditOptions);
+        if (audit.refused === undefined) {
+          // A model that names no output at all has not been careful; code names them.
+          const outputs = draft.outputs.length > 0 ? draft.outputs : extract.outputs;
+          if (outputs !== draft.outputs) audit = auditSummary({ ...draft, outputs }, groups, auditOptions);
+          return undefined;
+        }
         const message =
           audit.refused === "collapsed"
             ? "it says next to nothing of what it replaces"
@@ -137,18 +143,28 @@ async function make(
   return { ok: true, audit: audit as SummaryAudit, calls: outcome.calls };
 }
 
-/** The model's drafts (one a chunk) in the template; code fills what prose or a lazy model left empty. */
+/** Narration of a draft in words: the template asks for a sentence or two, what is beyond is cut before anything is judged. */
+const NARRATION = { done: 100, effect: 50, item: 40 } as const;
+
+/** The model's drafts (one a chunk) in the template; code fills what an answer in prose left empty. */
 function fromDrafts(
   drafts: readonly SummaryDraft[],
   extract: StepSummary,
   groups: readonly MessageGroup[],
-  options: ResolvedSummaryOptions,
 ): StepSummary {
   const parts = drafts.map(
-    ({ structured: _, ...draft }): StepSummary => ({ ...extract, ...draft, by: "model" }),
+    ({ structured: _, ...draft }): StepSummary => ({
+      ...extract,
+      ...draft,
+      by: "model",
+      done: cutWords(draft.done, NARRATION.done),
+      effect: cutWords(draft.effect, NARRATION.effect),
+      problems: draft.problems.map((text) => cutWords(text, NARRATION.item)),
+      open: draft.open.map((text) => cutWords(text, NARRATION.item)),
+    }),
   );
-  // Limits are for later: the audit must see all that the model said.
-  const wide = { maxWords: options.maxWords * 4 * parts.length, maxOutputs: Number.MAX_SAFE_INTEGER };
+  // The limits are for later: the audit must see all outputs that the model named.
+  const wide = { maxWords: Number.MAX_SAFE_INTEGER, maxOutputs: Number.MAX_SAFE_INTEGER };
   const [only] = parts;
   const merged = parts.length === 1 && only ? only : mergeSummaries(parts, wide, 1).summary;
   const prose = drafts.every((draft) => !draft.structured);
@@ -156,7 +172,7 @@ function fromDrafts(
     ...merged,
     by: "model",
     digest: extract.digest,
-    outputs: prose || merged.outputs.length === 0 ? unite(merged.outputs, extract.outputs) : merged.outputs,
+    outputs: prose ? unite(merged.outputs, extract.outputs) : merged.outputs,
     problems: prose && merged.problems.length === 0 ? extract.problems : merged.problems,
     open: [...new Set([...merged.open, ...unansweredQuestion(groups.map(readGroup))])],
   };
