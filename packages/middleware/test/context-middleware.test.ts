@@ -238,8 +238,15 @@ describe("contextMiddleware", () => {
   });
 
   it("A16: the stream holds the model's tokens only, none of the summariser's and none of the memory", async () => {
-    const summarizer = new StrictChatModel({ script: () => "SUMMARISER SPEAKING" });
-    const { agent } = setup(reader(20), { summarizer });
+    const answer = {
+      done: "SUMMARISER SPEAKING of pages that were read one after the other in these steps",
+      outputs: [],
+      problems: [],
+      effect: "",
+      open: [],
+    };
+    const summarizer = new StrictChatModel({ script: () => JSON.stringify(answer) });
+    const { agent, events, model } = setup(reader(20), { summarizer });
     let streamed = "";
     const stream = await agent.stream(
       { messages: [new HumanMessage(GOAL)] },
@@ -248,14 +255,16 @@ describe("contextMiddleware", () => {
     for await (const [message] of stream as AsyncIterable<[BaseMessage, unknown]>)
       if (AIMessage.isInstance(message)) streamed += message.text;
     expect(streamed).toContain("All pages are read.");
+    expect(ofType(events, "fold.done").length).toBeGreaterThan(0);
+    expect(text(model.requests.at(-1) as never)).toContain("SUMMARISER SPEAKING");
     expect(streamed).not.toContain("SUMMARISER");
     expect(streamed).not.toContain("longhaul");
   });
 
   it("summaries of a model stand in the memory, are counted by the meter and heard by no other callback", async () => {
     const answer = {
-      done: "Pages were read.",
-      outputs: [],
+      done: "Several pages of the ledger were read one after the other, each with forty equal rows.",
+      outputs: [{ kind: "conclusion", value: "every page has rows of the ledger", source: "read" }],
       problems: [],
       effect: "",
       open: ["who owns the ledger"],
