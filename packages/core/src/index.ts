@@ -70,7 +70,7 @@ export {
 export type { ContextState, RequestParts } from "./context/context-state.ts";
 export type { FoldDeps } from "./context/fold.ts";
 export { type FoldPressure, foldPressure } from "./context/fold-pressure.ts";
-export type { KeyData } from "./context/key-data.ts";
+export { type KeyData, keepData, readKeyData } from "./context/key-data.ts";
 export { type MemoryState, readMemoryState } from "./context/memory-state.ts";
 export { meterCallbacks } from "./context/meter-callbacks.ts";
 export {
