@@ -1,1 +1,1 @@
-export {};
+export { type RecoverNode, type RecoverNodeOptions, recoverNode } from "./recover-node.ts";

@@ -1,8 +1,11 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import {
   type ContextOptions,
+  createRecallTool,
+  isContextOverflow,
   type LonghaulValues,
   memoryStorage,
+  meterCallbacks,
   prepareContext,
   resolveContextOptions,
   takeNotices,
@@ -13,6 +16,7 @@ import { channelSchema } from "./shared/channels.ts";
 import { answerOf, commitModelCall, type ModelCallResult } from "./shared/commit-model-call.ts";
 import type { CommonOptions } from "./shared/common-options.ts";
 import { currentEmitter, currentOrigin } from "./shared/origin.ts";
+import { profileWindow } from "./shared/profile-window.ts";
 
 export interface ContextMiddlewareOptions extends ContextOptions, CommonOptions {
   /** Model that writes summaries; a cheaper one than the agent's will do. @default none: summaries are made by rule, offline */
@@ -22,6 +26,8 @@ export interface ContextMiddlewareOptions extends ContextOptions, CommonOptions 
 /**
  * Keeps the request of every model call small and on course: the goal verbatim first, then memory (rolling summaries, index,
  * checkpoint), then the current steps. `messages` in the state stay as they are; what the model sees is computed from them.
+ *
+ * It brings the tool `recall`, with which the model reads what has left the view.
  *
  * Place in the chain: innermost of Longhaul's, so that notices of the others stand at the end of the request. It replaces the
  * messages that outer middleware gives it and leaves system prompt, tools and structured output alone.
@@ -38,6 +44,7 @@ export function contextMiddleware(options: ContextMiddlewareOptions = {}): Agent
 
   return createMiddleware({
     name: "LonghaulContext",
+    tools: [createRecallTool({ artifacts: storage.artifacts, name: resolved.recallTool })],
     stateSchema: channelSchema(
       "_longhaulTask",
       "_longhaulMemory",
@@ -47,7 +54,7 @@ export function contextMiddleware(options: ContextMiddlewareOptions = {}): Agent
     ),
     wrapModelCall: async (request, handler) => {
       const { messages, notices } = takeNotices(request.messages);
-      const prepared = await prepareContext(
+      let prepared = await prepareContext(
         {
           state: { ...(request.state as LonghaulValues), messages },
           thread: currentOrigin(deps.clock).threadId,
@@ -61,12 +68,22 @@ export function contextMiddleware(options: ContextMiddlewareOptions = {}): Agent
         {
           artifacts: storage.artifacts,
           summarizer: options.summarizer,
+          callbacks: meterCallbacks(),
           emit: currentEmitter(options.events, deps.clock),
           deps,
           signal: request.runtime.signal,
         },
       );
-      const result = (await handler({ ...request, messages: prepared.view.messages })) as ModelCallResult;
+      const call = async () =>
+        (await handler({ ...request, messages: prepared.view.messages })) as ModelCallResult;
+      let result: ModelCallResult;
+      try {
+        result = await call();
+      } catch (error) {
+        if (!isContextOverflow(error)) throw error;
+        prepared = await prepared.afterOverflow();
+        result = await call();
+      }
       return commitModelCall(result, prepared.settle(answerOf(result)?.usage_metadata));
     },
   });
@@ -81,9 +98,4 @@ function schemasOf(responseFormat: unknown): object[] {
     const sent = tool ?? schema;
     return typeof sent === "object" && sent !== null ? [sent] : [];
   });
-}
-
-function profileWindow(model: unknown): number | undefined {
-  const found = (model as { profile?: { maxInputTokens?: unknown } } | undefined)?.profile?.maxInputTokens;
-  return typeof found === "number" && found > 0 ? found : undefined;
 }

@@ -11,6 +11,7 @@ import {
   observeMessages,
   observeReply,
   readLoops,
+  replaceAnswer,
   resolveLoopOptions,
   type Seal,
   sealMessage,
@@ -19,12 +20,7 @@ import {
 import { type AgentMiddleware, createMiddleware } from "langchain";
 import { answerToolError } from "./shared/answer-tool-error.ts";
 import { channelSchema } from "./shared/channels.ts";
-import {
-  answerOf,
-  commitModelCall,
-  type ModelCallResult,
-  replaceAnswer,
-} from "./shared/commit-model-call.ts";
+import { answerOf, commitModelCall, type ModelCallResult } from "./shared/commit-model-call.ts";
 import type { CommonOptions } from "./shared/common-options.ts";
 import { currentEmitter } from "./shared/origin.ts";
 

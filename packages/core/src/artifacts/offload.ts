@@ -42,16 +42,28 @@ function oneLine(label: string): string {
  * @param ref reference of the full text, undefined when it is stored nowhere.
  */
 export function shortenText(text: string, limitChars: number, ref: string | undefined): string {
+  return cutMiddle(
+    text,
+    limitChars,
+    ref === undefined ? "not stored" : `all of it: recall({"ref":"${ref}"})`,
+  );
+}
+
+/** `shortenText` for a text that can be had in another way: `where` says how. */
+export function cutMiddle(text: string, limitChars: number, where: string): string {
   if (text.length <= limitChars) return text;
-  const where = ref === undefined ? "not stored" : `all of it: recall({"ref":"${ref}"})`;
   // The count of left-out characters may have as many digits as the text's length has; the line is sized with that.
   const line = (left: number) => `\n[… ${left} of ${text.length} characters left out; ${where} …]\n`;
   const room = Math.max(0, limitChars - line(text.length).length);
-  const head = Math.ceil((room * 2) / 3);
-  const tail = room - head;
-  return (
-    text.slice(0, head) +
-    line(text.length - room) +
-    (tail > 0 ? text.slice(-tail) : "")
-  ).toWellFormed();
+  let head = Math.ceil((room * 2) / 3);
+  let tail = text.length - (room - head);
+  // Half of a surrogate pair is no character.
+  if (isHigh(text, head - 1)) head--;
+  if (isHigh(text, tail - 1)) tail++;
+  return (text.slice(0, head) + line(tail - head) + text.slice(tail)).toWellFormed();
+}
+
+function isHigh(text: string, at: number): boolean {
+  const code = text.charCodeAt(at);
+  return code >= 0xd800 && code <= 0xdbff;
 }

@@ -1,15 +1,14 @@
-import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
-import { shortenText } from "../artifacts/offload.ts";
-import { elementKey, type MessageGroup } from "../messages/groups.ts";
+import type { BaseMessage } from "@langchain/core/messages";
+import type { MessageGroup } from "../messages/groups.ts";
 import { messageText } from "../messages/message-text.ts";
 import { type Notice, renderNotices, withNotices } from "../messages/notices.ts";
 import { validGroups } from "../messages/valid-request.ts";
 import { type ContextLimits, type ContextOptions, resolveContextOptions } from "./context-options.ts";
 import { type ContextParts, type ContextState, type RequestParts, readContext } from "./context-state.ts";
-import { type CarriedResult, type MemoryBlock, memoryBlock } from "./memory-block.ts";
+import type { MemoryBlock } from "./memory-block.ts";
 import { effectiveSoftLimit } from "./plan-fold.ts";
-import { taskBlock } from "./task-block.ts";
 import { estimateTokens, measureMessage, measureMessages, measureTools } from "./token-measure.ts";
+import { type ViewFront, viewFront } from "./view-front.ts";
 import {
   type LeftResult,
   reduceResults,
@@ -52,7 +51,6 @@ const AFTER_RESET: Notice = {
   kind: "progress",
   text: "The context was reset as you asked. Go on from the checkpoint; name the next step first.",
 };
-const NOTHING_LEFT: MemoryBlock["left"] = { identifiers: 0, artifacts: 0, summaries: 0 };
 
 /**
  * The request for a state: system prompt, goal with constraints and later directions, memory, working steps, notices, in this
@@ -69,7 +67,7 @@ export function buildContext(state: ContextState, options: BuildContextOptions =
 export function composeContext(parts: ContextParts): ContextView {
   const { memory, layers, limits, options, request } = parts;
   const references = referencesOf(memory);
-  const front = frontOf(parts, references);
+  const front = viewFront(parts, references);
   const notices = [...(isFreshEpoch(parts) ? [AFTER_RESET] : []), ...(request.notices ?? [])];
   const fixed = front.tokens.system + front.tokens.task + front.tokens.memory + noticeTokens(notices);
   let working = workingView(layers.working, references, options.resultLimit);
@@ -119,7 +117,7 @@ export interface ContextMeasure {
 
 export function measureContext(parts: ContextParts): ContextMeasure {
   const references = referencesOf(parts.memory);
-  const { tokens } = frontOf(parts, references);
+  const { tokens } = viewFront(parts, references);
   const working = workingView(parts.layers.working, references, parts.options.resultLimit);
   const { calibration } = parts.memory;
   const floor = Math.ceil((tokens.system + tokens.task + tokens.memory) * calibration);
@@ -131,58 +129,7 @@ export function measureContext(parts: ContextParts): ContextMeasure {
   };
 }
 
-interface Front {
-  readonly goal: BaseMessage | undefined;
-  readonly block: HumanMessage | undefined;
-  readonly memoryLeft: MemoryBlock["left"];
-  /** Uncalibrated. */
-  readonly tokens: { readonly system: number; readonly task: number; readonly memory: number };
-}
-
-/** What stands in front of the working layer. */
-function frontOf(parts: ContextParts, references: ReadonlyMap<string, string>): Front {
-  const { task, memory, layers, options, request, system } = parts;
-  const visible = new Set(
-    layers.working.flatMap((group) =>
-      group.kind === "human" ? [layers.turnIds.get(group.messages[0] as BaseMessage) ?? ""] : [],
-    ),
-  );
-  const goal = task && !visible.has(task.goal.messageId) ? goalMessage(parts, task.goal) : undefined;
-  const taskText =
-    task &&
-    taskBlock(task, {
-      constraints: options.constraints,
-      shownConstraints: memory.shown?.constraints ?? 0,
-      visible,
-      limit: options.directionsLimit,
-      recallTool: options.recallTool,
-    });
-  const cap = (memory.shown?.limit ?? options.memoryLimit) / (parts.tight ? 2 : 1);
-  const block = memoryBlock(memory, carriedResults(parts, references), cap, options.recallTool);
-  const texts = [taskText, block?.text].filter((text) => text !== undefined);
-  const told = system ? measureMessage(system) : measureMessages(layers.head);
-  return {
-    goal,
-    block:
-      texts.length === 0
-        ? undefined
-        : new HumanMessage({ content: texts.map((text) => ({ type: "text", text })) }),
-    memoryLeft: block?.left ?? NOTHING_LEFT,
-    tokens: {
-      system: told + measureTools(request.tools),
-      task: (goal ? measureMessage(goal) : 0) + (taskText ? estimateTokens(taskText) : 0),
-      memory: block ? estimateTokens(block.text) : 0,
-    },
-  };
-}
-
-/** The goal in the user's own message, pictures included, while the history has it; else its text. */
-function goalMessage(parts: ContextParts, goal: { messageId: string; text: string }): BaseMessage {
-  for (const [message, id] of parts.layers.turnIds) if (id === goal.messageId) return message;
-  return new HumanMessage({ content: goal.text, id: goal.messageId });
-}
-
-function assemble(parts: ContextParts, front: Front, working: WorkingView): BaseMessage[] {
+function assemble(parts: ContextParts, front: ViewFront, working: WorkingView): BaseMessage[] {
   const { layers, system, request, task } = parts;
   const groups = working.groups.map(({ group }) => group);
   const own = front.block ? [humanGroup(front.block)] : [];
@@ -204,31 +151,6 @@ function assemble(parts: ContextParts, front: Front, working: WorkingView): Base
 
 function humanGroup(message: BaseMessage): MessageGroup {
   return { kind: "human", messages: [message], calls: [], dangling: [] };
-}
-
-function carriedResults(
-  { memory, layers, options }: ContextParts,
-  references: ReadonlyMap<string, string>,
-): CarriedResult[] {
-  const group = carriedGroup(memory.carriedFrom, layers.past);
-  return (group?.calls ?? []).flatMap((call) => {
-    if (!call.result || options.progressTools.includes(call.name)) return [];
-    const ref = references.get(elementKey(group?.messages[0] as BaseMessage, call.id));
-    const text = messageText(call.result);
-    return [
-      { tool: call.name, text: ref ? shortenText(text, Math.ceil(options.resultLimit / 2), ref) : text },
-    ];
-  });
-}
-
-/** The step that asked for the reset, while its fresh results are carried. */
-export function carriedGroup(
-  id: string | undefined,
-  past: readonly MessageGroup[],
-): MessageGroup | undefined {
-  return id === undefined
-    ? undefined
-    : past.findLast((group) => group.kind === "step" && group.messages[0]?.id === id);
 }
 
 function isFreshEpoch({ memory, layers }: ContextParts): boolean {

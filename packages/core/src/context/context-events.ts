@@ -62,6 +62,8 @@ export type ContextEvent =
       readonly hardLimit: number;
       readonly window: number;
     }
+  /** The provider found a request too long that should have fitted: the window is smaller than assumed, or the estimate was low. */
+  | { readonly type: "context.overflow"; readonly total: number; readonly window: number }
   /** The memory layer passed its cap: what was left out of the view. All of it can be recalled. */
   | {
       readonly type: "context.memory-trimmed";

@@ -74,3 +74,9 @@ function systemOf(system: SystemMessage | string | undefined): SystemMessage | u
   const message = typeof system === "string" ? new SystemMessage(system) : system;
   return message?.text.trim() ? message : undefined;
 }
+
+/** The same with another memory; with `state` the history is cut anew, since the cut-off may have moved. */
+export function withMemory(parts: ContextParts, memory: MemoryState, state?: ContextState): ContextParts {
+  if (memory === parts.memory) return parts;
+  return { ...parts, memory, ...(state ? { layers: historyLayers(state.messages, memory) } : {}) };
+}

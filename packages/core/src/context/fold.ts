@@ -7,11 +7,11 @@ import type { Emit } from "../events/event.ts";
 import type { MessageGroup } from "../messages/groups.ts";
 import type { ArtifactStore } from "../storage/artifact-store.ts";
 import { summarizeGroups } from "../summary/summarize-groups.ts";
-import { carriedGroup } from "./build-context.ts";
 import type { ContextParts, ContextState } from "./context-state.ts";
 import type { MemoryState } from "./memory-state.ts";
 import { snapshot } from "./reset-memory.ts";
 import type { TaskState } from "./task-state.ts";
+import { carriedGroup } from "./view-front.ts";
 
 export interface FoldDeps {
   readonly artifacts: ArtifactStore;

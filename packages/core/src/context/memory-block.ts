@@ -1,7 +1,6 @@
 import { fence } from "../messages/notices.ts";
-import type { StepSummary } from "../summary/step-summary.ts";
+import { renderSummary, type StepSummary } from "../summary/step-summary.ts";
 import type { MemorySnapshot, MemoryState } from "./memory-state.ts";
-import { renderSummary } from "./render-summary.ts";
 import { estimateTokens } from "./token-measure.ts";
 
 /** A fresh result of the step that asked for a reset, brought over it. */

@@ -1,6 +1,6 @@
 import { StateFormatError } from "../errors.ts";
 import type { ProgressCheckpoint } from "../progress/progress-state.ts";
-import type { StepSummary } from "../summary/step-summary.ts";
+import { readSummary, type StepSummary } from "../summary/step-summary.ts";
 
 /** Channel `_longhaulMemory`. */
 export interface MemoryState {
@@ -108,5 +108,5 @@ export function readMemoryState(value: unknown): MemoryState {
   ) {
     throw new StateFormatError({ channel: "_longhaulMemory", found: value, expected: "version 1" });
   }
-  return { ...EMPTY_MEMORY, ...found };
+  return { ...EMPTY_MEMORY, ...found, summaries: (found.summaries ?? []).map(readSummary) };
 }

@@ -1,23 +1,25 @@
 import { offloadText } from "../artifacts/offload.ts";
+import { LonghaulError } from "../errors.ts";
+import { diagnoseError } from "../recovery/classify-error.ts";
 import type { LonghaulValues } from "../state/channels.ts";
-import {
-  type ContextMeasure,
-  type ContextView,
-  carriedGroup,
-  composeContext,
-  measureContext,
-} from "./build-context.ts";
+import { renderSummary } from "../summary/step-summary.ts";
+import { type ContextView, composeContext } from "./build-context.ts";
 import { GoalTooLargeError, RequestTooLargeError } from "./context-errors.ts";
 import { DEFAULT_WINDOW, type ResolvedContextOptions } from "./context-options.ts";
-import { type ContextParts, type ContextState, type RequestParts, readContext } from "./context-state.ts";
-import { type FoldDeps, foldGroups } from "./fold.ts";
-import { historyLayers } from "./layers.ts";
+import {
+  type ContextParts,
+  type ContextState,
+  type RequestParts,
+  readContext,
+  withMemory,
+} from "./context-state.ts";
+import type { FoldDeps } from "./fold.ts";
+import { foldIfDue } from "./fold-if-due.ts";
 import { type MemoryState, readMemoryState } from "./memory-state.ts";
-import { foldConditions, isFruitful, planFold, sameConditions } from "./plan-fold.ts";
-import { renderSummary } from "./render-summary.ts";
 import { pendingReset } from "./reset-memory.ts";
 import { storeLargeResults } from "./store-results.ts";
 import { calibrate, estimateTokens } from "./token-measure.ts";
+import { carriedGroup } from "./view-front.ts";
 
 export interface PrepareInput extends RequestParts {
   readonly state: ContextState;
@@ -31,10 +33,15 @@ export interface PreparedContext {
   readonly update: LonghaulValues;
   /** The update after the model answered: with the measure calibrated by the usage that it reported. */
   readonly settle: (usage: unknown) => LonghaulValues;
+  /**
+   * Another, smaller request after the provider found this one too long (see `isContextOverflow`): the measure is raised to what that
+   * means, so that folding and cutting begin earlier. The provider's next count sets it right again. Worth one try.
+   */
+  readonly afterOverflow: () => Promise<PreparedContext>;
 }
 
-/** No new fold for so many agent steps after a failed one. */
-const PAUSE_STEPS = 5;
+/** An overflow means that the request was at least so much larger than estimated. */
+const OVERFLOW_FACTOR = 1.3;
 
 /**
  * The one way to a request, for every face: applies a granted reset, stores large results, folds if due and builds the view.
@@ -44,10 +51,20 @@ const PAUSE_STEPS = 5;
  *
  * @throws StateFormatError; GoalTooLargeError; RequestTooLargeError when the request would not fit the window after everything
  */
-export async function prepareContext(
+export function prepareContext(
   input: PrepareInput,
   options: ResolvedContextOptions,
   deps: FoldDeps,
+): Promise<PreparedContext> {
+  return prepare(input, options, deps, input.state);
+}
+
+/** @param channels what the channels hold, where the state to prepare differs from it already */
+async function prepare(
+  input: PrepareInput,
+  options: ResolvedContextOptions,
+  deps: FoldDeps,
+  channels: LonghaulValues,
 ): Promise<PreparedContext> {
   const { state, thread } = input;
   const stored = readMemoryState(state._longhaulMemory);
@@ -61,8 +78,10 @@ export async function prepareContext(
   report(view, parts, deps);
   const { memory, task } = parts;
   const update = (latest: MemoryState): LonghaulValues => ({
-    ...(task && task !== state._longhaulTask ? { _longhaulTask: task } : {}),
-    ...(latest !== stored || state._longhaulMemory === undefined ? { _longhaulMemory: latest } : {}),
+    ...(task && task !== channels._longhaulTask ? { _longhaulTask: task } : {}),
+    ...(latest !== stored || state !== channels || state._longhaulMemory === undefined
+      ? { _longhaulMemory: latest }
+      : {}),
   });
   return {
     view,
@@ -71,7 +90,24 @@ export async function prepareContext(
       const calibration = calibrate(memory.calibration, view.estimated, usage);
       return update(calibration === memory.calibration ? memory : { ...memory, calibration });
     },
+    afterOverflow: () => {
+      const { tokens, limits } = view;
+      deps.emit({ type: "context.overflow", total: tokens.total, window: limits.window });
+      const factor = Math.max(OVERFLOW_FACTOR, (limits.window * 1.05) / tokens.total);
+      const raised = { ...memory, calibration: memory.calibration * factor };
+      const next = { ...state, _longhaulTask: task, _longhaulMemory: raised };
+      return prepare({ ...input, state: next }, options, deps, channels);
+    },
   };
+}
+
+/** Whether a provider refused a request because it is longer than its window, in whatever words. */
+export function isContextOverflow(error: unknown): boolean {
+  const { code } = diagnoseError(error);
+  return (
+    /^(?:context_overflow|context_length_exceeded|contextoverflowerror|request_too_large)$/i.test(code) &&
+    !LonghaulError.isInstance(error)
+  );
 }
 
 function announceWindow({ options, request }: ContextParts, { emit }: FoldDeps): void {
@@ -114,91 +150,6 @@ async function storeResults(parts: ContextParts, thread: string, deps: FoldDeps)
   const groups = carried ? [carried, ...parts.layers.working] : parts.layers.working;
   const memory = await storeLargeResults(parts.memory, groups, parts.options, { ...deps, thread });
   return withMemory(parts, memory);
-}
-
-async function foldIfDue(
-  parts: ContextParts,
-  state: ContextState,
-  thread: string,
-  deps: FoldDeps,
-): Promise<ContextParts> {
-  const { memory, layers, limits, options } = parts;
-  const before = measureContext(parts);
-  const input = {
-    groups: before.working.groups.map(({ group, tokens }) => ({
-      isStep: group.kind === "step",
-      tokens: tokens * memory.calibration,
-    })),
-    floor: before.floor,
-    limits,
-    memory,
-    step: layers.nextStep,
-    humanTurns: parts.task?.humanTurns ?? 0,
-    fold: options.fold,
-    every: options.summary.every,
-    ask: options.askReset ? { times: asked(parts, state) } : undefined,
-  };
-  const plan = planFold(input);
-  if (!plan.due) {
-    const isHopeless = plan.reason === "nothing" || plan.reason === "small-gain";
-    if (!isHopeless || before.workingTokens <= plan.softLimit || sameConditions(input)) return parts;
-    return withMemory(parts, fruitless(parts, before, memory.fruitless, deps));
-  }
-  const started = deps.deps.clock.monotonic();
-  const result = await foldGroups(parts, state, plan.count, thread, deps);
-  if (!result.ok) {
-    const pausedUntilStep = layers.nextStep + PAUSE_STEPS;
-    deps.emit({ type: "fold.failed", reason: result.reason, message: result.message, pausedUntilStep });
-    return withMemory(parts, { ...memory, pauseUntilStep: pausedUntilStep });
-  }
-  const folded = withMemory({ ...parts, task: result.task }, result.memory, state);
-  const after = measureContext(folded);
-  const steps = result.groups.flatMap((group) => (group.step === undefined ? [] : [group.step]));
-  deps.emit({
-    type: "fold.done",
-    fromStep: steps[0] ?? 0,
-    toStep: steps.at(-1) ?? 0,
-    groups: result.groups.length,
-    tokensBefore: before.floor + before.workingTokens,
-    tokensAfter: after.floor + after.workingTokens,
-    reused: result.reused,
-    durationMs: Math.round(deps.deps.clock.monotonic() - started),
-  });
-  const lastFold = { step: layers.nextStep, workingTokens: after.workingTokens };
-  const isGood = isFruitful(before.workingTokens, after.workingTokens, after.softLimit);
-  const settled = withMemory(folded, {
-    ...folded.memory,
-    lastFold,
-    fruitless: 0,
-    fruitlessMark: undefined,
-  });
-  return isGood ? settled : withMemory(settled, fruitless(settled, after, memory.fruitless + 1, deps));
-}
-
-/** Remembers, and reports once, that folding does not bring the request below its limit. */
-function fruitless(parts: ContextParts, measure: ContextMeasure, tries: number, deps: FoldDeps): MemoryState {
-  const { limits, memory, options, task } = parts;
-  const conditions = foldConditions({ limits, humanTurns: task?.humanTurns ?? 0, fold: options.fold });
-  deps.emit({
-    type: "fold.fruitless",
-    floor: measure.floor + measure.workingTokens,
-    softLimit: measure.softLimit,
-    trigger: limits.hardLimit,
-    window: limits.window,
-    tries,
-  });
-  return { ...memory, fruitless: tries, fruitlessMark: { conditions, floor: measure.floor } };
-}
-
-/** How often the model was asked to reset since the last fold. */
-function asked({ memory }: ContextParts, state: ContextState): number {
-  const { atStep = 0, times = 0 } = state._longhaulProgress?.asked ?? {};
-  return atStep > (memory.lastFold?.step ?? 0) ? times : 0;
-}
-
-function withMemory(parts: ContextParts, memory: MemoryState, state?: ContextState): ContextParts {
-  if (memory === parts.memory) return parts;
-  return { ...parts, memory, ...(state ? { layers: historyLayers(state.messages, memory) } : {}) };
 }
 
 function report(view: ContextView, parts: ContextParts, { emit }: FoldDeps): void {

@@ -1,9 +1,9 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { canonicalJson } from "../json/canonical-json.ts";
-import { groupMessages, type MessageGroup } from "../messages/groups.ts";
-import { messageText } from "../messages/message-text.ts";
+import { groupMessages } from "../messages/groups.ts";
 import type { ProgressState } from "../progress/progress-state.ts";
 import type { LonghaulValues } from "../state/channels.ts";
+import { effectsDone } from "../summary/effects-done.ts";
 import type { ResolvedContextOptions } from "./context-options.ts";
 import type { MemorySnapshot, MemoryState } from "./memory-state.ts";
 
@@ -91,20 +91,5 @@ function effectsSince(
   const groups = groupMessages(messages);
   const position = (id: string | undefined) => groups.findLastIndex((group) => group.messages[0]?.id === id);
   const start = memory.cutoff === undefined ? 0 : position(memory.cutoff) + 1;
-  return effectsOf(groups.slice(start, position(reset.assistantId) + 1), isEffect);
-}
-
-/** One line for each successful call that changed the world. */
-function effectsOf(
-  groups: readonly MessageGroup[],
-  isEffect: (toolName: string) => boolean,
-): MemoryState["effectsDone"] {
-  return groups.flatMap((group) =>
-    group.calls.flatMap((call) => {
-      if (!call.result || call.result.status === "error" || !isEffect(call.name)) return [];
-      const args = JSON.stringify(call.args).slice(0, 200);
-      const result = messageText(call.result).replace(/\s+/g, " ").slice(0, 120);
-      return [{ step: group.step ?? 0, text: `${call.name}(${args}) → ${result}`.toWellFormed() }];
-    }),
-  );
+  return effectsDone(groups.slice(start, position(reset.assistantId) + 1), isEffect);
 }

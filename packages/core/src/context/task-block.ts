@@ -5,6 +5,8 @@ import { estimateTokens } from "./token-measure.ts";
 
 /** Most directions that are shown verbatim, whatever they cost. */
 const MOST_DIRECTIONS = 10;
+/** Most older ones that get a line of their own; the rest are counted. */
+const MOST_INDEXED = 20;
 
 /**
  * What stands behind the goal in the first human message: constraints and those later turns of the user that left the working
@@ -53,6 +55,7 @@ export function taskBlock(
 function directionLines(directions: TaskState["directions"], limit: number, recallTool: string): string[] {
   let left = limit;
   const lines: string[] = [];
+  let indexed = 0;
   for (let i = directions.length - 1; i >= 0; i--) {
     const { text, ref } = directions[i] as TaskState["directions"][number];
     const stored = ref === undefined ? "" : `: ${recallTool}({"ref":"${ref}"})`;
@@ -65,7 +68,11 @@ function directionLines(directions: TaskState["directions"], limit: number, reca
       // Pasted material: what can be read of it, and where the rest is.
       lines.push(`[${i + 1}] ${shortenText(verbatim, left * 2, ref)}`);
       left = 0;
-    } else lines.push(`[${i + 1}] (earlier turn${stored})`);
+    } else if (indexed++ < MOST_INDEXED) lines.push(`[${i + 1}] (earlier turn${stored})`);
+    else {
+      lines.push(`[1–${i + 1}] (earlier turns; ${recallTool}({"search":"…"}) finds them)`);
+      break;
+    }
   }
   return lines.reverse();
 }

@@ -6,6 +6,8 @@ import type { ProgressEvent } from "../progress/progress-events.ts";
 import type { RecoveryEvent } from "../recovery/recovery-events.ts";
 import type { RunEvent } from "../run/run-events.ts";
 import type { SummaryEvent } from "../summary/summary-events.ts";
+import type { ToolEvent } from "../tools/tool-events.ts";
+import type { CheckpointEvent } from "./checkpoint-events.ts";
 
 /** Where and when something happened. */
 export interface EventOrigin {
@@ -29,6 +31,8 @@ export type LonghaulEvent = EventOrigin &
     | BudgetEvent
     | RunEvent
     | RecoveryEvent
+    | ToolEvent
+    | CheckpointEvent
   );
 
 /** Receives every event. Must not throw; what it throws is swallowed, an operator's log cannot end a run. */

@@ -1,0 +1,39 @@
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { InvalidOptionsError } from "../errors.ts";
+
+/** How the effect guard works, beside what belongs to one tool (`ToolOptions`). */
+export interface EffectOptions {
+  /**
+   * Boundary that keys never cross, a tenant for instance; read from the config of each call. A thread id alone is no boundary
+   * where tenants choose their own. @default none
+   */
+  readonly scope?: ((config: RunnableConfig) => string | undefined) | undefined;
+  /** Milliseconds that a claim lasts without a sign of life, at least 1,000. @default 30,000 */
+  readonly leaseMs?: number | undefined;
+  /** Milliseconds between signs of life, at most half of the lease; each is one write. @default 10,000 */
+  readonly heartbeatMs?: number | undefined;
+  /** Milliseconds that a duplicate waits for the one that runs, at least 0. @default 60,000 */
+  readonly waitMs?: number | undefined;
+}
+
+/** @throws InvalidOptionsError */
+export function resolveEffectOptions(options: EffectOptions = {}): EffectOptions {
+  const leaseMs = options.leaseMs ?? 30_000;
+  const heartbeatMs = options.heartbeatMs ?? Math.min(10_000, leaseMs / 3);
+  const waitMs = options.waitMs ?? 60_000;
+  if (!(leaseMs >= 1_000 && Number.isFinite(leaseMs)))
+    throw new InvalidOptionsError({
+      option: "effects.leaseMs",
+      value: leaseMs,
+      expected: "at least 1000 ms",
+    });
+  if (!(heartbeatMs > 0 && heartbeatMs <= leaseMs / 2))
+    throw new InvalidOptionsError({
+      option: "effects.heartbeatMs",
+      value: heartbeatMs,
+      expected: "above 0 and at most half of leaseMs",
+    });
+  if (!(waitMs >= 0))
+    throw new InvalidOptionsError({ option: "effects.waitMs", value: waitMs, expected: "at least 0 ms" });
+  return { ...options, leaseMs, heartbeatMs, waitMs };
+}
