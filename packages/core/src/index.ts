@@ -43,7 +43,6 @@ export {
   readBudgetMirror,
 } from "./budget/budget-state.ts";
 export type { StepPlan } from "./budget/budget-step.ts";
-export { estimateTokens } from "./budget/estimate-tokens.ts";
 export type { GraphPlace } from "./budget/graph-rooms.ts";
 export { agentOf, longhaulMeter, type MeterOptions } from "./budget/meter.ts";
 export type { ModelPrice } from "./budget/price.ts";
@@ -72,7 +71,6 @@ export type { ContextState, RequestParts } from "./context/context-state.ts";
 export type { FoldDeps } from "./context/fold.ts";
 export { type FoldPressure, foldPressure } from "./context/fold-pressure.ts";
 export type { KeyData } from "./context/key-data.ts";
-export type { MemoryState } from "./context/memory-state.ts";
 export { type MemoryState, readMemoryState } from "./context/memory-state.ts";
 export { meterCallbacks } from "./context/meter-callbacks.ts";
 export {
@@ -81,8 +79,6 @@ export {
   type PrepareInput,
   prepareContext,
 } from "./context/prepare-context.ts";
-export { type PreparedContext, type PrepareInput, prepareContext } from "./context/prepare-context.ts";
-export type { TaskState } from "./context/task-state.ts";
 export { readTaskState, type TaskState } from "./context/task-state.ts";
 export { estimateTokens, measureMessages, measureTools } from "./context/token-measure.ts";
 export type { LeftResult } from "./context/working-view.ts";

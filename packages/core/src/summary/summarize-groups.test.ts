@@ -169,10 +169,7 @@ describe("summarizeGroups", () => {
   it.each<[string, Script | undefined]>([
     [
       "concatenates what it is given",
-      (request) =>
-        request.messages
-          .map((message) => String(message.content))
-          .join("\n"),
+      (request) => request.messages.map((message) => String(message.content)).join("\n"),
     ],
     [
       "puts the transcript into JSON",
