@@ -1,1 +1,2 @@
-export {};
+// tools
+export { type ToolsNodeOptions, toolsNode } from "./tools-node.ts";

@@ -27,7 +27,12 @@ export function fileRecords(path: string): RecordStore {
       const current = records.get(id(key));
       if ((current?.version ?? null) !== expected) return { ok: false, current: structuredClone(current) };
       const version = (current?.version ?? 0) + 1;
-      records.set(id(key), { key, value: structuredClone(value) as Json, version, expiresAt: options?.expiresAt });
+      records.set(id(key), {
+        key,
+        value: structuredClone(value) as Json,
+        version,
+        expiresAt: options?.expiresAt,
+      });
       save(path, records);
       return { ok: true, version };
     },

@@ -28,7 +28,8 @@ const saver = crash.saver(new FileSaver(saverPath));
 const schema = z.object({ order: z.string(), ref: z.string().optional() });
 const perform = (name: string, order: string, key?: string) =>
   JSON.stringify(
-    world.perform({ tool: name, business: order, key, payload: { order }, result: (n) => `${name} ${n}` }).result,
+    world.perform({ tool: name, business: order, key, payload: { order }, result: (n) => `${name} ${n}` })
+      .result,
   );
 const tools = [
   tool(({ order }) => perform("record", order), { name: "record", description: "x", schema }),
@@ -49,7 +50,11 @@ const model = new StrictChatModel({
     const id = (name: string) => `${name}_${process.pid}_${++turn}`;
     return {
       content: "",
-      toolCalls: ["record", "key", "query", "read"].map((name) => ({ name, id: id(name), args: { order: "O-7" } })),
+      toolCalls: ["record", "key", "query", "read"].map((name) => ({
+        name,
+        id: id(name),
+        args: { order: "O-7" },
+      })),
     };
   },
 });
@@ -78,9 +83,12 @@ const agent = createAgent({
   middleware: [idempotencyMiddleware(options), toolGuardMiddleware({ ...options, backoffMs: 1 })],
 });
 
-const result = await agent.invoke(resuming ? (null as never) : { messages: [{ role: "user", content: "charge it" }] }, {
-  configurable: { thread_id: "t" },
-  durability,
-});
+const result = await agent.invoke(
+  resuming ? (null as never) : { messages: [{ role: "user", content: "charge it" }] },
+  {
+    configurable: { thread_id: "t" },
+    durability,
+  },
+);
 const answers = result.messages.filter((message) => message.getType() === "tool");
 process.stdout.write(JSON.stringify(answers.map(({ name, content }) => [name, content])));

@@ -39,23 +39,27 @@ const deaths: [durability: string, at: CrashPoint, tool: string][] = [
 ];
 
 describe("effects over real deaths of the process", () => {
-  it.each(deaths)("D1, durability %s, %s of %s: nothing happens twice, and each call is answered", {
-    timeout: 60_000,
-  }, (durability, point, tool) => {
-    const first = live(durability, `${point}:${tool}`);
-    expect(first.signal, first.stderr).toBe("SIGKILL");
-    const second = live(durability);
-    expect(second.stderr).toBe("");
-    const answers = Object.fromEntries(JSON.parse(second.stdout) as [string, string][]);
-    const done = effects();
-    for (const count of Object.values(done)) expect(count).toBe(1);
-    expect(answers.read).toBe("price of O-7");
-    expect(answers.key).toContain("key 1");
-    expect(answers.query).toContain("query 1");
-    if (tool === "record") {
-      const unknown = point === "K2" || point === "K3";
-      expect(answers.record).toContain(unknown ? "unknown" : "record 1");
-      expect(done.record).toBe(point === "K2" ? undefined : 1);
-    }
-  });
+  it.each(deaths)(
+    "D1, durability %s, %s of %s: nothing happens twice, and each call is answered",
+    {
+      timeout: 60_000,
+    },
+    (durability, point, tool) => {
+      const first = live(durability, `${point}:${tool}`);
+      expect(first.signal, first.stderr).toBe("SIGKILL");
+      const second = live(durability);
+      expect(second.stderr).toBe("");
+      const answers = Object.fromEntries(JSON.parse(second.stdout) as [string, string][]);
+      const done = effects();
+      for (const count of Object.values(done)) expect(count).toBe(1);
+      expect(answers.read).toBe("price of O-7");
+      expect(answers.key).toContain("key 1");
+      expect(answers.query).toContain("query 1");
+      if (tool === "record") {
+        const unknown = point === "K2" || point === "K3";
+        expect(answers.record).toContain(unknown ? "unknown" : "record 1");
+        expect(done.record).toBe(point === "K2" ? undefined : 1);
+      }
+    },
+  );
 });
