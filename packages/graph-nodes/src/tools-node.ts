@@ -33,7 +33,7 @@ type NodeOutput = { messages: Output[] } | ({ messages: Output[] } | Command)[];
  * the second argument; they may return Commands and call `interrupt`. A tool's error becomes an error result.
  *
  * Each call is a task of its own: when one pauses for a human or the process dies, the finished ones are not run again, and each
- * question gets its own answer. Reached by a `Send` with `lg_tool_call` in the state, the node runs that call alone.
+ * question gets its own answer. A stream of `updates` shows those tasks as `tool_call`, before the node's own update. Reached by a `Send` with `lg_tool_call` in the state, the node runs that call alone.
  *
  * On replay and resume the effect ledger decides for each call that was cut off; see `guardTools` for what it stores and throws.
  *

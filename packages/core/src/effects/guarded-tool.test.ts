@@ -376,10 +376,10 @@ describe("a guarded tool", () => {
       description: "x",
       schema: z.object({ to: z.string() }),
     });
-    [holder.charge] = guardTools([charge], {
+    holder.charge = guardTools([charge], {
       storage: outer.storage,
       tools: { charge: { effect: "record" } },
-    }) as never;
+    })[0] as never;
     const call = outer.ask();
     await call.run();
     await call.run();

@@ -51,9 +51,14 @@ export function createToolGuards(options: GuardToolsOptions = {}): ToolGuards {
  *
  * @throws InvalidOptionsError
  */
-export function guardTools<T extends readonly unknown[]>(tools: T, options?: GuardToolsOptions): T {
+export function guardTools<const T extends readonly unknown[]>(
+  tools: T,
+  options?: GuardToolsOptions,
+): { -readonly [K in keyof T]: T[K] } {
   const guards = createToolGuards(options);
-  return tools.map((tool) => (isInvokable(tool) ? guardTool(tool, guards) : tool)) as unknown as T;
+  return tools.map((tool) => (isInvokable(tool) ? guardTool(tool, guards) : tool)) as unknown as {
+    -readonly [K in keyof T]: T[K];
+  };
 }
 
 export function isInvokable(tool: unknown): tool is InvokableTool {
