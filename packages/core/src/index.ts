@@ -43,6 +43,7 @@ export {
   readBudgetMirror,
 } from "./budget/budget-state.ts";
 export type { StepPlan } from "./budget/budget-step.ts";
+export { budgetReport, budgetSeal, closeAnswer, endCause } from "./budget/closing-answer.ts";
 export type { GraphPlace } from "./budget/graph-rooms.ts";
 export { agentOf, longhaulMeter, type MeterOptions } from "./budget/meter.ts";
 export type { ModelPrice } from "./budget/price.ts";
@@ -80,7 +81,7 @@ export {
   prepareContext,
 } from "./context/prepare-context.ts";
 export { readTaskState, type TaskState } from "./context/task-state.ts";
-export { estimateTokens, measureMessages, measureTools } from "./context/token-measure.ts";
+export { calibrate, estimateTokens, measureMessages, measureTools } from "./context/token-measure.ts";
 export type { LeftResult } from "./context/working-view.ts";
 export type { EffectQuestion } from "./effects/ask-human.ts";
 // effects
@@ -172,7 +173,7 @@ export {
   withNotices,
 } from "./messages/notices.ts";
 export { validRequest } from "./messages/valid-request.ts";
-
+export { grantReset } from "./progress/judge-reset.ts";
 // progress
 export { isKnownSource, type KnownSources, knownSources } from "./progress/known-sources.ts";
 export {
