@@ -1,8 +1,6 @@
 import type { BaseCallbackHandler } from "@langchain/core/callbacks/base";
 import { getConfig } from "@langchain/langgraph";
-
-/** Name by which the meter of model calls is known among a run's callbacks. */
-const METER_NAME = "longhaul_meter";
+import { METER_NAME } from "../budget/meter.ts";
 
 /**
  * The meter of the running graph, and nothing else: what a summariser's calls are given, so that they are counted and none of their tokens
