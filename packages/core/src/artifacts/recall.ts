@@ -3,6 +3,7 @@ import { groupMessages } from "../messages/groups.ts";
 import type { Artifact, ArtifactStore } from "../storage/artifact-store.ts";
 import { readSummary, renderSummary } from "../summary/step-summary.ts";
 import { renderTranscript } from "../summary/transcript.ts";
+import { AROUND, excerpt, findPlaces, fitLines, hitsIn, MOST_HITS } from "./find-places.ts";
 
 /** What the model asks for. One of `ref`, `steps` and `search`; `ref` or `steps` with `search` looks inside them. */
 export interface RecallArgs {
@@ -31,8 +32,6 @@ export interface RecallSources {
 export const RECALL_MAX_CHARS = 6_000;
 /** A search stops after so many characters of stored text and says so. */
 const SEARCH_CHARS = 5_000_000;
-const MOST_HITS = 12;
-const AROUND = 140;
 
 /**
  * Reads what has left the view: a stored text by reference, the transcript of steps, or a search over both. Always answers with a
@@ -144,62 +143,13 @@ function part(
   return `${label.slice(0, 200)}, characters ${offset}–${end} of ${text.length}${rest}\n${body}`;
 }
 
-/** Places of a phrase, or else the lines that hold all its words. */
-function places(text: string, search: string): number[] {
-  const lower = text.toLowerCase();
-  const phrase = search.toLowerCase();
-  // A few characters change their length in lower case; then positions in `lower` are not positions in `text`.
-  if (lower.length !== text.length) return placesByLine(text, phrase.split(/\s+/));
-  const found: number[] = [];
-  for (
-    let at = lower.indexOf(phrase);
-    at >= 0 && found.length < MOST_HITS;
-    at = lower.indexOf(phrase, at + Math.max(AROUND, phrase.length))
-  ) {
-    found.push(at);
-  }
-  return found.length > 0 ? found : placesByLine(text, phrase.split(/\s+/));
-}
-
-function placesByLine(text: string, words: readonly string[]): number[] {
-  const found: number[] = [];
-  for (let from = 0; from <= text.length && found.length < MOST_HITS; ) {
-    const newline = text.indexOf("\n", from);
-    const end = newline < 0 ? text.length : newline;
-    const line = text.slice(from, end).toLowerCase();
-    if (words.every((word) => line.includes(word)))
-      found.push(from + Math.max(0, line.indexOf(words[0] as string)));
-    from = end + 1;
-  }
-  return found;
-}
-
-function excerpt(text: string, at: number): string {
-  const from = Math.max(0, at - AROUND / 2);
-  const to = Math.min(text.length, at + AROUND);
-  return `${from > 0 ? "…" : ""}${text.slice(from, to).replace(/\s+/g, " ")}${to < text.length ? "…" : ""}`.toWellFormed();
-}
-
-function hitsIn(
-  text: string,
-  search: string,
-  read: (offset: number) => string,
-  label: string,
-  max: number,
-): string {
-  const found = places(text, search);
-  if (found.length === 0) return `"${search.slice(0, 100)}" does not occur in ${label.slice(0, 200)}.`;
-  const lines = found.map((at) => `- ${excerpt(text, at)}\n  ${read(Math.max(0, at - AROUND / 2))}`);
-  return fit(`"${search.slice(0, 100)}" in ${label.slice(0, 200)}:`, lines, max);
-}
-
 async function searchAll(search: string, sources: RecallSources, max: number): Promise<string> {
   const lines: string[] = [];
   const groups = groupMessages(sources.messages);
   for (const [i, group] of groups.entries()) {
     if (group.kind === "system") continue;
     const text = renderTranscript([group], { resultChars: Number.MAX_SAFE_INTEGER });
-    const at = places(text, search)[0];
+    const at = findPlaces(text, search)[0];
     if (at === undefined) continue;
     const step = group.step ?? groups.slice(i).find((later) => later.step !== undefined)?.step;
     const where =
@@ -221,7 +171,7 @@ async function searchAll(search: string, sources: RecallSources, max: number): P
     read += chars;
     const artifact = await sources.artifacts.get(sources.thread, ref);
     const text = artifact && textOf(artifact);
-    const at = text === undefined ? undefined : places(text, search)[0];
+    const at = text === undefined ? undefined : findPlaces(text, search)[0];
     if (text !== undefined && at !== undefined) {
       stored.push(
         `- ${meta.label.slice(0, 120)}: ${excerpt(text, at)}\n  ${call({ ref, offset: Math.max(0, at - AROUND) })}`,
@@ -229,16 +179,5 @@ async function searchAll(search: string, sources: RecallSources, max: number): P
     }
   }
   if (recent.length + stored.length === 0) return `"${search.slice(0, 100)}" was not found in this thread.`;
-  return fit(`"${search.slice(0, 100)}" was found here:`, [...stored, ...recent], max);
-}
-
-/** Whole lines as long as there is room, with the count of those left out. */
-function fit(head: string, lines: readonly string[], max: number): string {
-  let text = head;
-  for (const [i, line] of lines.entries()) {
-    if (text.length + line.length + 60 > max)
-      return `${text}\n(${lines.length - i} more; search for something narrower)`;
-    text += `\n${line}`;
-  }
-  return text;
+  return fitLines(`"${search.slice(0, 100)}" was found here:`, [...stored, ...recent], max);
 }

@@ -10,7 +10,8 @@ import { keepOriginals } from "./keep-originals.ts";
 import { selectIdentifiers } from "./select-identifiers.ts";
 import { readSource } from "./source-text.ts";
 import { renderSummary, type StepSummary } from "./step-summary.ts";
-import { archive, type RangeOutcome, REF_WORDS, summarizeRange } from "./summarize-range.ts";
+import { archiveSummary } from "./stored-summary.ts";
+import { type RangeOutcome, REF_WORDS, summarizeRange } from "./summarize-range.ts";
 import type { SummaryFailure } from "./summary-events.ts";
 import {
   type ResolvedSummaryOptions,
@@ -159,7 +160,7 @@ async function mergeTiers(
   let list = summaries;
   for (let next = mergeOnce(list, limits); next; next = mergeOnce(list, limits)) {
     const { summary, dropped, text } = next.merge;
-    const ref = await archive(thread, text, summary, deps);
+    const ref = await archiveSummary(thread, text, summary, deps);
     const { fromStep, toStep, tier } = summary;
     deps.emit({
       type: "summary.merged",

@@ -1,16 +1,13 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import { artifactRef } from "../artifacts/artifact-ref.ts";
-import { offloadText } from "../artifacts/offload.ts";
-import { digest } from "../json/canonical-json.ts";
 import type { MessageGroup } from "../messages/groups.ts";
 import { type AuditOptions, auditSummary, type SummaryAudit } from "./audit-summary.ts";
 import { summariseExtractively, unansweredQuestion } from "./extractive-summarizer.ts";
 import { fitSummary } from "./fit-summary.ts";
-import { digestGroups } from "./group-digest.ts";
 import { readGroup } from "./group-facts.ts";
 import { summarizeWithModel } from "./model-summarizer.ts";
 import type { SummaryDraft } from "./parse-summary.ts";
-import { type KeyOutput, readSummary, renderSummary, type StepSummary } from "./step-summary.ts";
+import { type KeyOutput, renderSummary, type StepSummary } from "./step-summary.ts";
+import { archiveSummary, findSummary, saveSummary, summaryName } from "./stored-summary.ts";
 import type { SummarizeDeps, SummarizeInput } from "./summarize-groups.ts";
 import type { SummaryFailure } from "./summary-events.ts";
 import type { ResolvedSummaryOptions } from "./summary-options.ts";
@@ -36,7 +33,7 @@ export async function summarizeRange(
   options: ResolvedSummaryOptions,
   deps: SummarizeDeps,
 ): Promise<RangeOutcome> {
-  const name = nameOf(groups, options, deps.summarizer !== undefined);
+  const name = summaryName(groups, options, deps.summarizer !== undefined);
   const found = await findSummary(input.thread, name, deps);
   if (found) {
     report(found, true, 0, deps);
@@ -51,23 +48,6 @@ export async function summarizeRange(
   await saveSummary(input.thread, name, kept, deps);
   report(kept, false, made.calls, deps);
   return { ok: true, summary: kept, reused: false };
-}
-
-/**
- * Name under which a summary is saved: what it replaces, and what shapes it. The goal and earlier summaries are only context,
- * so they are not part of it.
- */
-function nameOf(groups: readonly MessageGroup[], options: ResolvedSummaryOptions, model: boolean): string {
-  const { maxWords, maxOutputs, prompts } = options;
-  return artifactRef(
-    digest({
-      v: 1,
-      groups: digestGroups(groups),
-      maxWords,
-      maxOutputs,
-      ...(model ? { prompts } : { by: "extractive" }),
-    }),
-  );
 }
 
 type Made =
@@ -180,68 +160,8 @@ async function keepDropped(
   const fitted = fitSummary(summary, options);
   if (!fitted.cut) return fitted.summary;
   const tight = fitSummary(summary, { ...options, maxWords: options.maxWords - REF_WORDS }).summary;
-  const ref = await archive(thread, renderSummary(summary), summary, deps);
+  const ref = await archiveSummary(thread, renderSummary(summary), summary, deps);
   return ref === undefined ? fitted.summary : { ...tight, ref };
-}
-
-/** Stores the full text of a summary that is shortened or merged; undefined (and reported) when the store does not take it. */
-export async function archive(
-  thread: string,
-  text: string,
-  { fromStep, toStep }: { readonly fromStep: number; readonly toStep: number },
-  deps: Pick<SummarizeDeps, "artifacts" | "emit">,
-): Promise<string | undefined> {
-  const meta = { kind: "summary-text", label: `summaries of steps ${fromStep}–${toStep} in full` };
-  const stored = await offloadText(thread, text, meta, deps.artifacts);
-  if (!("lost" in stored)) return stored.ref;
-  deps.emit({ type: "artifact.lost", ...meta, chars: text.length, reason: stored.reason });
-  return undefined;
-}
-
-async function findSummary(
-  thread: string,
-  name: string,
-  deps: SummarizeDeps,
-): Promise<StepSummary | undefined> {
-  try {
-    const artifact = await deps.artifacts.get(thread, name);
-    return artifact && readSummary(JSON.parse(artifact.content));
-  } catch (error) {
-    // A saved summary only spares a call. A damaged one is reported and made again; it can be, its groups are at hand.
-    const reason = error instanceof Error ? error.message : String(error);
-    deps.emit({
-      type: "artifact.lost",
-      kind: "summary",
-      label: "a saved summary",
-      chars: 0,
-      reason: cutLine(reason, 200),
-    });
-    return undefined;
-  }
-}
-
-async function saveSummary(
-  thread: string,
-  name: string,
-  summary: StepSummary,
-  deps: SummarizeDeps,
-): Promise<void> {
-  const content = JSON.stringify(summary);
-  const meta = {
-    kind: "summary",
-    label: `summary of steps ${summary.fromStep}–${summary.toStep}`,
-    mediaType: "application/json",
-  };
-  const stored = await offloadText(thread, content, meta, deps.artifacts, name);
-  if ("lost" in stored) {
-    deps.emit({
-      type: "artifact.lost",
-      kind: meta.kind,
-      label: meta.label,
-      chars: content.length,
-      reason: stored.reason,
-    });
-  }
 }
 
 function report(summary: StepSummary, reused: boolean, calls: number, deps: SummarizeDeps): void {
