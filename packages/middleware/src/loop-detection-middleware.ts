@@ -20,7 +20,12 @@ import {
 import { type AgentMiddleware, createMiddleware } from "langchain";
 import { answerToolError } from "./shared/answer-tool-error.ts";
 import { channelSchema } from "./shared/channels.ts";
-import { answerOf, commitModelCall, isStructuredAnswer, type ModelCallResult } from "./shared/commit-model-call.ts";
+import {
+  answerOf,
+  commitModelCall,
+  isStructuredAnswer,
+  type ModelCallResult,
+} from "./shared/commit-model-call.ts";
 import type { CommonOptions } from "./shared/common-options.ts";
 import { currentEmitter } from "./shared/origin.ts";
 
