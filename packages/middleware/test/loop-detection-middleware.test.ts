@@ -1,7 +1,7 @@
 import { AIMessage, type BaseMessage, HumanMessage, type ToolMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
 import { MemorySaver } from "@langchain/langgraph";
-import { type LonghaulEvent, loopState, readSeal } from "@longhaul/core";
+import { type LonghaulEvent, readSeal } from "@longhaul/core";
 import {
   callTools,
   checkRequest,
@@ -14,7 +14,7 @@ import {
 import { type AgentMiddleware, createAgent, createMiddleware, toolStrategy } from "langchain";
 import { describe, expect, it } from "vitest";
 import { z } from "zod/v4";
-import { type LoopDetectionOptions, loopDetectionMiddleware } from "../src/index.ts";
+import { type LoopDetectionOptions, longhaul, loopDetectionMiddleware } from "../src/index.ts";
 import { channelSchema } from "../src/shared/channels.ts";
 import { answerOf, commitModelCall } from "../src/shared/commit-model-call.ts";
 
@@ -288,11 +288,31 @@ describe("B3, B9, B10: seen through messages", () => {
     expect(result.structuredResponse).toEqual({ price: 9 });
   });
 
-  it("does not change the state that it was given", async () => {
-    const { agent, config, say } = setUp({ replies: [looks("a"), "Done."] });
-    const frozen = structuredClone(loopState());
-    await say("go");
-    await agent.graph.updateState(config(), { _longhaulLoops: Object.freeze(frozen) });
-    expect(frozen).toEqual(loopState());
-  });
+  it.each([
+    ["empty", { content: "" }, 2],
+    ["loop", looks("a"), undefined],
+    ["no_progress", callTools(["checkpoint", { goal: "g", facts: [], done: ["a"], todo: [] }]), undefined],
+  ] as const)(
+    "with all of Longhaul around it the run channel tells the end: %s",
+    async (reason, reply, stored) => {
+      let calls = 0;
+      const varied: Script = () => ({ content: calls++ === 0 ? "I start." : "", ...reply });
+      const agent = createAgent({
+        model: new StrictChatModel({ script: varied, profile: { maxInputTokens: 16_000 } }),
+        tools: [
+          tool(() => "same", { name: "look", description: "Looks.", schema: z.object({ q: z.string() }) }),
+        ],
+        middleware: longhaul(),
+        checkpointer: new MemorySaver(),
+      });
+      const config = { configurable: { thread_id: "t" }, recursionLimit: 100 };
+      const { messages } = await agent.invoke({ messages: [new HumanMessage("go")] }, config);
+      expect(checkRequest(messages)).toBeUndefined();
+      if (stored !== undefined) expect(messages).toHaveLength(stored);
+      const { values } = await agent.graph.getState(config);
+      expect(values._longhaulRun).toMatchObject({ status: "NEEDS_HUMAN", stopReason: reason });
+      // the guard speaks once, in all that is stored
+      expect(messages.filter((message) => message.text.startsWith("Stopped"))).toHaveLength(1);
+    },
+  );
 });
