@@ -12,7 +12,10 @@ export type ChildEnd =
   | { readonly kind: "failed"; readonly code: number | null; readonly stderr: string };
 
 /** Runs one agent process to its end. Only SIGKILL counts as a kill; another death is a failure of the demo. */
-export async function runAgentProcess(config: AgentConfig, progress: ProgressLine): Promise<ChildEnd> {
+export async function runAgentProcess(
+  config: AgentConfig,
+  progress: Pick<ProgressLine, "see">,
+): Promise<ChildEnd> {
   const entry = fileURLToPath(new URL("./agent-process.ts", import.meta.url));
   const child = fork(entry, [JSON.stringify(config)], {
     execArgv: [...TYPESCRIPT_ARGS],

@@ -5,7 +5,9 @@ import type { LoopEvent } from "../loops/loop-events.ts";
 import type { ProgressEvent } from "../progress/progress-events.ts";
 import type { RecoveryEvent } from "../recovery/recovery-events.ts";
 import type { RunEvent } from "../run/run-events.ts";
+import type { SummaryEvent } from "../summary/summary-events.ts";
 import type { ToolEvent } from "../tools/tool-events.ts";
+import type { CheckpointEvent } from "./checkpoint-events.ts";
 
 /** Where and when something happened. */
 export interface EventOrigin {
@@ -22,6 +24,7 @@ export interface EventOrigin {
 export type LonghaulEvent = EventOrigin &
   (
     | ContextEvent
+    | SummaryEvent
     | ProgressEvent
     | LoopEvent
     | EffectEvent
@@ -29,6 +32,7 @@ export type LonghaulEvent = EventOrigin &
     | RunEvent
     | RecoveryEvent
     | ToolEvent
+    | CheckpointEvent
   );
 
 /** Receives every event. Must not throw; what it throws is swallowed, an operator's log cannot end a run. */

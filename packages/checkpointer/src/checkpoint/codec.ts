@@ -1,0 +1,104 @@
+import type { StorageDriver } from "../driver/driver.ts";
+import { type Chunk, chunksToStore } from "../encoding/chunk.ts";
+import { type AnyClass, ClassTable } from "../encoding/classes.ts";
+import { Decoder } from "../encoding/decoder.ts";
+import { Encoder } from "../encoding/encoder.ts";
+import { type Compression, seal, unseal } from "../encoding/envelope.ts";
+import { materialise } from "../encoding/materialise.ts";
+import { type Form, formOf } from "../encoding/node.ts";
+import { DamagedRecordError, type RecordPlace } from "../errors.ts";
+import { HeadCodec } from "./head.ts";
+import { ThreadCache } from "./thread-cache.ts";
+
+/** Values to stored bytes and back, with what is remembered of both. One for each saver. */
+export class Codec {
+  readonly heads: HeadCodec;
+  readonly threads = new ThreadCache();
+  readonly #classes: ClassTable;
+  readonly #encoder: Encoder;
+  readonly #decoder: Decoder;
+  readonly #compression: Compression;
+
+  constructor(options: {
+    readonly compression: Compression;
+    readonly reviveClasses: Readonly<Record<string, AnyClass>>;
+  }) {
+    this.#classes = new ClassTable(options.reviveClasses);
+    this.#encoder = new Encoder(this.#classes);
+    this.#decoder = new Decoder(this.#encoder);
+    this.#compression = options.compression;
+    this.heads = new HeadCodec(this.#classes);
+  }
+
+  /** A snapshot of the value. @throws UnstorableValueError */
+  encode(value: unknown, path: string): Form {
+    return formOf(this.#encoder.encode(value, path));
+  }
+
+  seal(text: string): Uint8Array {
+    return seal(text, this.#compression);
+  }
+
+  /** What the storage does not have yet of what `forms` refer to. */
+  newChunks(forms: readonly Form[], known: ReadonlySet<string>): { chunk: Chunk; data: Uint8Array }[] {
+    const roots = forms.flatMap((form) => form.chunks);
+    return chunksToStore(roots, known).map((chunk) => ({ chunk, data: this.seal(chunk.text) }));
+  }
+
+  /** Live values of stored bytes, all of one thread. Damage is reported with the place of the value it was found in. */
+  async decode(
+    driver: StorageDriver,
+    threadId: string,
+    sources: readonly { readonly data: Uint8Array; readonly place: RecordPlace }[],
+  ): Promise<unknown[]> {
+    const texts = sources.map(({ data, place }) => within(place, () => unseal(data)));
+    const fetch = (hashes: readonly string[]) => this.#fetch(driver, threadId, hashes);
+    try {
+      const items = await this.#decoder.decode(texts, fetch);
+      return items.map((item, i) =>
+        within(sources[i]?.place ?? {}, () => materialise(item, this.#classes, this.#encoder)),
+      );
+    } catch (error) {
+      if (sources.length < 2 || !DamagedRecordError.isInstance(error)) {
+        throw DamagedRecordError.isInstance(error) ? error.at(sources[0]?.place ?? {}) : error;
+      }
+    }
+    // one of them is damaged: read singly, to name it
+    const values: unknown[] = [];
+    for (const source of sources) values.push(...(await this.decode(driver, threadId, [source])));
+    return values;
+  }
+
+  async #fetch(
+    driver: StorageDriver,
+    threadId: string,
+    hashes: readonly string[],
+  ): Promise<Map<string, string>> {
+    const texts = new Map<string, string>();
+    for (const [hash, data] of await driver.chunks(threadId, hashes)) {
+      try {
+        texts.set(hash, unseal(data));
+      } catch (error) {
+        if (DamagedRecordError.isInstance(error)) {
+          throw new DamagedRecordError({ reason: `chunk ${hash}: ${error.reason}`, cause: error });
+        }
+        throw error;
+      }
+    }
+    return texts;
+  }
+
+  /** The thread was deleted: nothing that was read of it may be trusted to be there. */
+  forget(threadId: string): void {
+    this.threads.forget(threadId);
+  }
+}
+
+/** Runs `read`; damage gets its place. */
+export function within<T>(place: RecordPlace, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw DamagedRecordError.isInstance(error) ? error.at(place) : error;
+  }
+}

@@ -1,0 +1,28 @@
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { getCheckpointId } from "@langchain/langgraph-checkpoint";
+import { namespaceOf, storable } from "../address.ts";
+import type { HeadAddress } from "../driver/driver.ts";
+
+/** A checkpoint's address as LangGraph passes it around. */
+export interface Address {
+  readonly threadId: string;
+  readonly namespace: string;
+  readonly checkpointId: string | undefined;
+}
+
+/** @throws InvalidAddressError when the thread id is missing or no usable text. */
+export function addressOf(config: RunnableConfig): Address {
+  const configurable = config.configurable ?? {};
+  const id = getCheckpointId(config);
+  return {
+    threadId: storable("thread_id", configurable.thread_id),
+    namespace: namespaceOf(configurable.checkpoint_ns),
+    checkpointId: id === "" || id === undefined ? undefined : storable("checkpoint_id", id),
+  };
+}
+
+export function configOf({ threadId, namespace, checkpointId }: HeadAddress): RunnableConfig {
+  return {
+    configurable: { thread_id: threadId, checkpoint_ns: namespace, checkpoint_id: checkpointId },
+  };
+}

@@ -1,0 +1,52 @@
+import type { RunnableConfig } from "@langchain/core/runnables";
+import type { CheckpointPendingWrite, DeltaChannelHistory } from "@langchain/langgraph-checkpoint";
+import type { HeadRow, StorageDriver } from "../driver/driver.ts";
+import { addressOf } from "./config.ts";
+import type { Reader } from "./reader.ts";
+
+/**
+ * What each channel's ancestors contributed: the writes from the nearest ancestor with a stored value on, oldest first, and that
+ * value. Reads heads and the writes of these channels only, never whole checkpoints.
+ */
+export async function deltaHistory(
+  driver: StorageDriver,
+  reader: Reader,
+  { config, channels }: { readonly config: RunnableConfig; readonly channels: readonly string[] },
+): Promise<Record<string, DeltaChannelHistory>> {
+  const found = new Map(
+    channels.map((channel) => [channel, { steps: [] as CheckpointPendingWrite[][] } as Found]),
+  );
+  const open = new Set(channels);
+  const { threadId, namespace, checkpointId } = addressOf(config);
+  let row = open.size > 0 ? await driver.head(threadId, namespace, checkpointId) : undefined;
+  while (row?.parentId !== undefined && open.size > 0) {
+    row = await driver.head(threadId, namespace, row.parentId);
+    if (row) await visit(row);
+  }
+  return Object.fromEntries(
+    [...found].map(([channel, { steps, seed }]) => [channel, { writes: steps.reverse().flat(), ...seed }]),
+  );
+
+  async function visit(ancestor: HeadRow): Promise<void> {
+    const head = reader.head(ancestor);
+    const writes = await reader.writes(ancestor, [...open]);
+    for (const channel of open) {
+      const own = writes.filter((write) => write[1] === channel);
+      if (own.length > 0) found.get(channel)?.steps.push(own);
+    }
+    const stored = head.values.filter((channel) => open.has(channel));
+    const values = stored.length > 0 ? await reader.values(ancestor, head, stored) : {};
+    for (const channel of stored) {
+      if (values[channel] === undefined) continue;
+      open.delete(channel);
+      const entry = found.get(channel);
+      if (entry) entry.seed = { seed: values[channel] };
+    }
+  }
+}
+
+interface Found {
+  /** Writes of one checkpoint after another, newest first. */
+  readonly steps: CheckpointPendingWrite[][];
+  seed?: { readonly seed: unknown };
+}

@@ -1,0 +1,192 @@
+import type { ChannelVersions, Checkpoint, CheckpointMetadata } from "@langchain/langgraph-checkpoint";
+import { type EventSink, emitter } from "@longhaul/core";
+import { storable } from "../address.ts";
+import type { Batch, HeadAddress, StorageDriver, ValueKey } from "../driver/driver.ts";
+import type { Form } from "../encoding/node.ts";
+import { VersionConflictError } from "../errors.ts";
+import type { Codec } from "./codec.ts";
+import { valueId } from "./thread-cache.ts";
+
+export interface PutHead extends HeadAddress {
+  readonly parentId: string | undefined;
+}
+
+interface Value extends ValueKey {
+  readonly form: Form;
+}
+
+export interface Write {
+  readonly channel: string;
+  readonly value: unknown;
+  readonly index: number;
+}
+
+/**
+ * Encodes at once, so that what is stored is the value of the moment of the call, and commits in the order of the calls.
+ */
+export class Writer {
+  readonly #driver: StorageDriver;
+  readonly #codec: Codec;
+  readonly #events: EventSink | undefined;
+  readonly #now: () => number;
+  #tail: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    driver: StorageDriver,
+    codec: Codec,
+    options: { readonly events: EventSink | undefined; readonly now: () => number },
+  ) {
+    this.#driver = driver;
+    this.#codec = codec;
+    this.#events = options.events;
+    this.#now = options.now;
+  }
+
+  async putCheckpoint(
+    address: PutHead,
+    checkpoint: Checkpoint,
+    metadata: CheckpointMetadata,
+    newVersions: ChannelVersions,
+  ): Promise<void> {
+    const { threadId, namespace, checkpointId, parentId } = address;
+    const values = this.#newValues(checkpoint, newVersions);
+    const metadataText = this.#codec.heads.metadataText(metadata);
+    const written = new Set(values.map((value) => value.channel));
+    const carried = Object.keys(checkpoint.channel_values ?? {})
+      .filter((channel) => !written.has(channel) && checkpoint.channel_versions?.[channel] !== undefined)
+      .map((channel) => ({ channel, version: String(checkpoint.channel_versions[channel]) }));
+    // the versions are mutated by the caller after this call: the head's text is made now, for each answer the storage may give
+    const fixed = structuredCloneHead(checkpoint);
+    const result = await this.#inOrder(async () => {
+      const present = await this.#present(threadId, namespace, carried);
+      const names = [...written, ...present].sort();
+      const data = this.#codec.seal(this.#codec.heads.text(fixed, names, metadataText));
+      return this.#commit(threadId, namespace, values, { head: { checkpointId, parentId, data } });
+    });
+    if (result.sibling !== undefined) {
+      const origin = () => ({ time: this.#now(), threadId, namespace });
+      emitter(
+        this.#events,
+        origin,
+      )({
+        type: "checkpoint.forked",
+        checkpointId,
+        parentId,
+        sibling: result.sibling,
+      });
+    }
+  }
+
+  async putWrites(
+    address: HeadAddress,
+    writes: readonly Write[],
+    taskId: string,
+    taskPath: string,
+  ): Promise<void> {
+    const forms = writes.map(({ channel, value }) => this.#codec.encode(value, pathOf(channel)));
+    const rows = writes.map(({ channel, index }, i) => ({
+      taskId,
+      index,
+      taskPath,
+      channel: storable("channel", channel),
+      data: this.#codec.seal((forms[i] as Form).inline),
+    }));
+    await this.#inOrder(() =>
+      this.#commit(
+        address.threadId,
+        address.namespace,
+        [],
+        { writes: { checkpointId: address.checkpointId, rows } },
+        forms,
+      ),
+    );
+  }
+
+  #newValues(checkpoint: Checkpoint, newVersions: ChannelVersions): Value[] {
+    const values: Value[] = [];
+    for (const channel of Object.keys(newVersions)) {
+      if (!Object.hasOwn(checkpoint.channel_values ?? {}, channel)) continue;
+      const form = this.#codec.encode(checkpoint.channel_values[channel], pathOf(channel));
+      values.push({
+        channel: storable("channel", channel),
+        version: String(newVersions[channel]),
+        form,
+      });
+    }
+    return values;
+  }
+
+  /** Which carried values are in the storage: a checkpoint names only what can be read back. */
+  async #present(threadId: string, namespace: string, keys: readonly ValueKey[]): Promise<string[]> {
+    const known = this.#codec.threads.of(threadId);
+    const unsure = keys.filter((key) => !known.values.has(valueId(namespace, key.channel, key.version)));
+    const found = unsure.length > 0 ? await this.#driver.values(threadId, namespace, unsure) : [];
+    const missing = new Set(unsure.filter((_, i) => found[i] === undefined).map((key) => key.channel));
+    return keys.filter((key) => !missing.has(key.channel)).map((key) => key.channel);
+  }
+
+  async #commit(
+    threadId: string,
+    namespace: string,
+    values: readonly Value[],
+    rest: Pick<Batch, "head" | "writes">,
+    more: readonly Form[] = [],
+  ): Promise<{ readonly sibling: string | undefined }> {
+    const forms = [...values.map((value) => value.form), ...more];
+    for (;;) {
+      const known = this.#codec.threads.of(threadId);
+      const chunks = this.#codec.newChunks(forms, known.chunks);
+      const result = await this.#driver.commit({
+        threadId,
+        namespace,
+        era: known.era,
+        chunks: chunks.map(({ chunk, data }) => ({ hash: chunk.hash, data })),
+        values: values.map(({ channel, version, form }) => ({
+          channel,
+          version,
+          data: this.#codec.seal(form.inline),
+        })),
+        ...rest,
+      });
+      if (result.ok) {
+        const ids = values.map((value) => valueId(namespace, value.channel, value.version));
+        const hashes = chunks.map(({ chunk }) => chunk.hash);
+        this.#codec.threads.learn(threadId, result.era, hashes, ids);
+        return { sibling: result.sibling };
+      }
+      if (result.reason === "conflict") {
+        throw new VersionConflictError({
+          threadId,
+          channel: result.key.channel,
+          version: result.key.version,
+        });
+      }
+      // the thread was deleted or pruned elsewhere: what was known to be there is not, send everything
+      this.#codec.threads.forget(threadId);
+    }
+  }
+
+  /** One commit after another: a later one may rely on chunks that an earlier one wrote. */
+  #inOrder<T>(job: () => Promise<T>): Promise<T> {
+    const result = this.#tail.then(job);
+    this.#tail = result.catch(() => undefined);
+    return result;
+  }
+}
+
+/** A write is an update of the state, so both are named as a part of it. */
+function pathOf(channel: string): string {
+  return `state.${channel}`;
+}
+
+function structuredCloneHead(checkpoint: Checkpoint): Omit<Checkpoint, "channel_values"> {
+  return {
+    v: checkpoint.v,
+    id: checkpoint.id,
+    ts: checkpoint.ts,
+    channel_versions: { ...checkpoint.channel_versions },
+    versions_seen: Object.fromEntries(
+      Object.entries(checkpoint.versions_seen ?? {}).map(([node, seen]) => [node, { ...seen }]),
+    ),
+  };
+}

@@ -1,0 +1,204 @@
+import type { RunnableConfig } from "@langchain/core/runnables";
+import {
+  BaseCheckpointSaver,
+  type ChannelVersions,
+  type Checkpoint,
+  type CheckpointListOptions,
+  type CheckpointMetadata,
+  type CheckpointTuple,
+  type PendingWrite,
+  WRITES_IDX_MAP,
+} from "@langchain/langgraph-checkpoint";
+import {
+  type ArtifactStore,
+  type BudgetLedger,
+  createStorage,
+  type EffectLedger,
+  type LeaseStore,
+  type LonghaulStorage,
+  type RecordStore,
+  type RunStore,
+} from "@longhaul/core";
+import { storable } from "./address.ts";
+import { Codec } from "./checkpoint/codec.ts";
+import { addressOf, configOf } from "./checkpoint/config.ts";
+import { deltaHistory } from "./checkpoint/delta-history.ts";
+import { listTuples } from "./checkpoint/list.ts";
+import { Reader } from "./checkpoint/reader.ts";
+import { collectStats, type SaverStats } from "./checkpoint/stats.ts";
+import { type VerifyReport, verifyStorage } from "./checkpoint/verify.ts";
+import { VersionSource } from "./checkpoint/version-source.ts";
+import { type PutHead, Writer } from "./checkpoint/writer.ts";
+import type { StorageDriver, ThreadRow } from "./driver/driver.ts";
+import { InvalidAddressError, UnsupportedTargetError } from "./errors.ts";
+import { type CompactSaverOptions, type ResolvedSaverOptions, resolveSaverOptions } from "./saver-options.ts";
+import { SqliteDriver } from "./sqlite/sqlite-driver.ts";
+import { describeTarget, parseTarget } from "./target.ts";
+
+/** One thread that has checkpoints. */
+export type ThreadInfo = ThreadRow;
+
+/**
+ * A LangGraph checkpointer whose cost per step follows what the step adds, and the storage of Longhaul's ledgers.
+ *
+ * - State is stored per element and content-addressed: a message, a long string, a tool result is written once for each thread, also when
+ *   it stands in pending writes or in the state that a `Send` carries.
+ * - A value comes back exactly as it was, or `put` throws `UnstorableValueError` with its path and nothing is written.
+ * - What is stored is a snapshot of the moment of the call.
+ * - Calls take effect in the order in which they are made, also when they are not awaited; a checkpoint is never durable before
+ *   the writes that were put before it.
+ * - A second child of one checkpoint is a readable fork; `events` receives `checkpoint.forked`.
+ * - Damage is a `DamagedRecordError` with thread, checkpoint and channel, never an absent checkpoint.
+ */
+export class CompactSaver extends BaseCheckpointSaver<string> implements LonghaulStorage {
+  readonly records: RecordStore;
+  readonly effects: EffectLedger;
+  readonly budgets: BudgetLedger;
+  readonly runs: RunStore;
+  readonly leases: LeaseStore;
+  readonly artifacts: ArtifactStore;
+  readonly survivesProcess: boolean;
+  readonly #driver: StorageDriver;
+  readonly #versions: VersionSource;
+  readonly #codec: Codec;
+  readonly #writer: Writer;
+  readonly #reader: Reader;
+
+  /** Over a driver of your own; `fromConnString` makes the usual ones. */
+  constructor(driver: StorageDriver, options: CompactSaverOptions = {}) {
+    super();
+    const resolved = resolveSaverOptions(options);
+    const { deps } = resolved;
+    const storage = createStorage({
+      records: driver.records,
+      artifacts: driver.artifacts,
+      survivesProcess: driver.survivesProcess,
+      deps,
+    });
+    this.records = storage.records;
+    this.artifacts = storage.artifacts;
+    this.effects = storage.effects;
+    this.budgets = storage.budgets;
+    this.runs = storage.runs;
+    this.leases = storage.leases;
+    this.survivesProcess = driver.survivesProcess;
+    this.#driver = driver;
+    this.#versions = new VersionSource(deps.random);
+    this.#codec = new Codec(resolved);
+    this.#reader = new Reader(driver, this.#codec, (current) => this.getNextVersion(current));
+    this.#writer = new Writer(driver, this.#codec, { events: resolved.events, now: () => deps.clock.now() });
+  }
+
+  /**
+   * `"agent.db"`, `"sqlite:agent.db"`, `"sqlite:agent.db?mode=ro"`, `":memory:"`. Opens at the first call, so this never touches the disk.
+   *
+   * @throws InvalidOptionsError for a string that is no target.
+   * @throws UnsupportedTargetError for `file:`, `postgres:` and `redis:`, which have no driver yet.
+   */
+  static fromConnString(target: string, options: CompactSaverOptions = {}): CompactSaver {
+    return new CompactSaver(driverFor(target, resolveSaverOptions(options)), options);
+  }
+
+  /** Opens, and creates or migrates tables. Optional, idempotent, safe in several processes at once. */
+  setup(): Promise<void> {
+    return this.#driver.open();
+  }
+
+  /** Waits for calls under way and closes. Idempotent; other calls throw `StorageClosedError` afterwards. */
+  end(): Promise<void> {
+    return this.#driver.close();
+  }
+
+  /** @throws DamagedRecordError when the checkpoint is there but cannot be read. */
+  async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
+    if (config.configurable?.thread_id === undefined) return undefined;
+    const { threadId, namespace, checkpointId } = addressOf(config);
+    const row = await this.#driver.head(threadId, namespace, checkpointId);
+    return row && this.#reader.tuple(row);
+  }
+
+  /** Newest first. Holds the addresses in memory, reads one checkpoint at a time. `limit` 0 gives none. */
+  list(config: RunnableConfig, options: CheckpointListOptions = {}): AsyncGenerator<CheckpointTuple> {
+    return listTuples(this.#driver, this.#reader, config, options);
+  }
+
+  /**
+   * Stores the values of the channels in `newVersions` and the checkpoint, atomically. Repeating it changes nothing.
+   *
+   * @throws UnstorableValueError before anything is written.
+   */
+  async put(
+    config: RunnableConfig,
+    checkpoint: Checkpoint,
+    metadata: CheckpointMetadata,
+    newVersions: ChannelVersions,
+  ): Promise<RunnableConfig> {
+    const { threadId, namespace, checkpointId: parentId } = addressOf(config);
+    const checkpointId = storable("checkpoint.id", checkpoint.id);
+    const head: PutHead = { threadId, namespace, checkpointId, parentId };
+    await this.#writer.putCheckpoint(head, checkpoint, metadata, newVersions);
+    return configOf(head);
+  }
+
+  /**
+   * Stores writes of a task. Ordinary writes are write-once by task and position; those to special channels (error, interrupt,
+   * resume, scheduled) have their own places and may be replaced.
+   */
+  async putWrites(
+    config: RunnableConfig,
+    writes: PendingWrite[],
+    taskId: string,
+    taskPath = "",
+  ): Promise<void> {
+    const { threadId, namespace, checkpointId } = addressOf(config);
+    if (checkpointId === undefined) {
+      throw new InvalidAddressError({ field: "checkpoint_id", reason: "must be given to store writes" });
+    }
+    await this.#writer.putWrites(
+      { threadId, namespace, checkpointId },
+      writes.map(([channel, value], i) => ({ channel, value, index: WRITES_IDX_MAP[channel] ?? i })),
+      storable("task_id", taskId),
+      taskPath,
+    );
+  }
+
+  /** Erases checkpoints, effects, budgets, run records and artifacts of the thread, and raises its generation by one. */
+  async deleteThread(threadId: string): Promise<void> {
+    const id = storable("thread_id", threadId);
+    await this.#driver.deleteThread(id);
+    this.#codec.forget(id);
+  }
+
+  /** Versions that no two branches share. */
+  override getNextVersion(current: string | undefined): string {
+    return this.#versions.next(current);
+  }
+
+  override getDeltaChannelHistory(
+    options: Parameters<BaseCheckpointSaver["getDeltaChannelHistory"]>[0],
+  ): ReturnType<BaseCheckpointSaver["getDeltaChannelHistory"]> {
+    return deltaHistory(this.#driver, this.#reader, options);
+  }
+
+  /** Threads that have checkpoints, oldest first. */
+  async *listThreads(): AsyncGenerator<ThreadInfo> {
+    yield* this.#driver.threads();
+  }
+
+  /** What a thread, or everything, takes. Reads every row once. */
+  stats(threadId?: string): Promise<SaverStats> {
+    return collectStats(this.#driver, threadId);
+  }
+
+  /** Checks checksums, content addresses, parents and references of a thread, or of all. Changes nothing. */
+  verify(threadId?: string): Promise<VerifyReport> {
+    return verifyStorage(this.#driver, this.#reader, threadId);
+  }
+}
+
+function driverFor(target: string, options: ResolvedSaverOptions): StorageDriver {
+  const parsed = parseTarget(target);
+  if (parsed.kind === "sqlite") return new SqliteDriver({ ...parsed, ...options });
+  const names = { files: "files", postgres: "Postgres", redis: "Redis" } as const;
+  throw new UnsupportedTargetError({ target: describeTarget(parsed), kind: names[parsed.kind] });
+}

@@ -1,0 +1,191 @@
+import { types } from "node:util";
+import { Document } from "@langchain/core/documents";
+import {
+  AIMessage,
+  AIMessageChunk,
+  ChatMessage,
+  ChatMessageChunk,
+  FunctionMessage,
+  FunctionMessageChunk,
+  HumanMessage,
+  HumanMessageChunk,
+  RemoveMessage,
+  SystemMessage,
+  SystemMessageChunk,
+  ToolMessage,
+  ToolMessageChunk,
+} from "@langchain/core/messages";
+import { ChatPromptValue, StringPromptValue } from "@langchain/core/prompt_values";
+
+/** A class of the allow-list; looked up, never constructed. */
+export type AnyClass = new (...args: never[]) => unknown;
+export type Fields = Record<string, unknown>;
+
+/** Messages by the name under which they are stored. */
+const MESSAGES: Record<string, () => object> = {
+  AIMessage: () => new AIMessage({ content: "" }),
+  AIMessageChunk: () => new AIMessageChunk({ content: "" }),
+  ChatMessage: () => new ChatMessage({ content: "", role: "" }),
+  ChatMessageChunk: () => new ChatMessageChunk({ content: "", role: "" }),
+  FunctionMessage: () => new FunctionMessage({ content: "", name: "" }),
+  FunctionMessageChunk: () => new FunctionMessageChunk({ content: "", name: "" }),
+  HumanMessage: () => new HumanMessage({ content: "" }),
+  HumanMessageChunk: () => new HumanMessageChunk({ content: "" }),
+  RemoveMessage: () => new RemoveMessage({ id: "" }),
+  SystemMessage: () => new SystemMessage({ content: "" }),
+  SystemMessageChunk: () => new SystemMessageChunk({ content: "" }),
+  ToolMessage: () => new ToolMessage({ content: "", tool_call_id: "" }),
+  ToolMessageChunk: () => new ToolMessageChunk({ content: "", tool_call_id: "" }),
+};
+
+/** Other classes of @langchain/core that states hold. Revived without running their constructor. */
+const PLAIN_CLASSES: Record<string, AnyClass> = { ChatPromptValue, Document, StringPromptValue };
+
+/** What all messages of a class have in common, and so is not stored. */
+export interface MessageTemplate {
+  readonly prototype: object;
+  /** Own keys of a fresh instance in their order. */
+  readonly keys: readonly string[];
+  readonly fixed: Fields;
+  /** The brand under a symbol. */
+  readonly symbols: readonly (readonly [symbol, unknown])[];
+}
+
+/** Own fields of every message that say nothing about this one. `type` is the class. */
+const CONSTANT_FIELDS = new Set([
+  "lc_serializable",
+  "lc_namespace",
+  "lc_kwargs",
+  "type",
+  "lc_direct_tool_output",
+]);
+
+/** Which classes have a stored form, both ways. Only what stands here comes back as an instance. */
+export class ClassTable {
+  readonly #revive: ReadonlyMap<string, AnyClass>;
+  readonly #nameOf: ReadonlyMap<unknown, string>;
+  readonly #messageNames = new WeakMap<object, string>();
+  readonly #templates = new Map<string, MessageTemplate>();
+
+  constructor(reviveClasses: Readonly<Record<string, AnyClass>> = {}) {
+    // own names are kept apart from ours, so that a later built-in never takes a user's name
+    const own = Object.entries(reviveClasses).map(([name, cls]) => [`user:${name}`, cls] as const);
+    const entries = [...Object.entries(PLAIN_CLASSES), ...own];
+    this.#revive = new Map(entries);
+    this.#nameOf = new Map(entries.map(([name, cls]) => [cls, name]));
+  }
+
+  /** Name of a message's class, or undefined for other objects and for subclasses of unknown packages. */
+  messageClass(value: object): string | undefined {
+    const cls = value.constructor as unknown as { lc_name?: () => string };
+    if (typeof cls !== "function" || !("lc_namespace" in value)) return undefined;
+    // the package's own classes declare lc_name themselves; a subclass inherits it. RemoveMessage declares none
+    if (Object.hasOwn(cls, "lc_name")) return this.#messageName(cls);
+    const isRemove =
+      (value as Fields).type === "remove" && Object.getPrototypeOf(cls)?.lc_name?.() === "BaseMessage";
+    return isRemove ? "RemoveMessage" : undefined;
+  }
+
+  /** Kept by class: this is asked for each message at each step. */
+  #messageName(cls: { lc_name?: () => string }): string | undefined {
+    let name = this.#messageNames.get(cls);
+    if (name === undefined) {
+      const declared = cls.lc_name?.() ?? "";
+      name = Object.hasOwn(MESSAGES, declared) ? declared : "";
+      this.#messageNames.set(cls, name);
+    }
+    return name === "" ? undefined : name;
+  }
+
+  template(name: string): MessageTemplate | undefined {
+    const known = this.#templates.get(name);
+    if (known) return known;
+    const make = Object.hasOwn(MESSAGES, name) ? MESSAGES[name] : undefined;
+    if (!make) return undefined;
+    const instance = make();
+    const fixed: Fields = {};
+    for (const key of Object.keys(instance))
+      if (CONSTANT_FIELDS.has(key)) fixed[key] = (instance as Fields)[key];
+    const template = {
+      prototype: Object.getPrototypeOf(instance) as object,
+      keys: Object.keys(instance),
+      fixed,
+      symbols: Object.getOwnPropertySymbols(instance).map(
+        (symbol) => [symbol, (instance as Record<symbol, unknown>)[symbol]] as const,
+      ),
+    };
+    this.#templates.set(name, template);
+    return template;
+  }
+
+  classOf(name: string): AnyClass | undefined {
+    return this.#revive.get(name);
+  }
+
+  /** Stored name of an allow-listed class's instance. A second copy of @langchain/core is known by the name of its class. */
+  classNameOf(value: object): string | undefined {
+    const cls: unknown = value.constructor;
+    const name = this.#nameOf.get(cls);
+    if (name !== undefined) return name;
+    if (typeof cls !== "function") return undefined;
+    if (cls.name === "Document" && "pageContent" in value && "metadata" in value) return "Document";
+    const promptValue =
+      "lc_namespace" in value && (cls.name === "ChatPromptValue" || cls.name === "StringPromptValue");
+    return promptValue ? cls.name : undefined;
+  }
+}
+
+export function isStoredField(key: string): boolean {
+  return key !== "id" && !CONSTANT_FIELDS.has(key);
+}
+
+export const ERROR_CLASSES: Readonly<Record<string, ErrorConstructor>> = {
+  Error,
+  TypeError,
+  RangeError,
+  SyntaxError,
+  ReferenceError,
+  EvalError,
+  URIError,
+};
+
+type ViewConstructor = new (buffer: ArrayBuffer) => object;
+const VIEWS: Readonly<Record<string, ViewConstructor>> = {
+  DataView,
+  Int8Array,
+  Uint8Array,
+  Uint8ClampedArray,
+  Int16Array,
+  Uint16Array,
+  Int32Array,
+  Uint32Array,
+  Float32Array,
+  Float64Array,
+  BigInt64Array,
+  BigUint64Array,
+};
+
+/** Kind under which binary data is stored. */
+export function bytesKind(value: object): string | undefined {
+  if (types.isArrayBuffer(value)) return "ArrayBuffer";
+  if (!ArrayBuffer.isView(value)) return undefined;
+  const name = value.constructor.name;
+  return name === "Buffer" || Object.hasOwn(VIEWS, name) ? name : undefined;
+}
+
+export function bytesToBase64(value: object): string {
+  const view = ArrayBuffer.isView(value)
+    ? Buffer.from(value.buffer, value.byteOffset, value.byteLength)
+    : Buffer.from(value as ArrayBuffer);
+  return view.toString("base64");
+}
+
+export function bytesFromBase64(kind: string, base64: string): object | undefined {
+  const bytes = Buffer.from(base64, "base64");
+  if (kind === "Buffer") return bytes;
+  // an own buffer: a pooled one would show its neighbours
+  const buffer = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength) as ArrayBuffer;
+  if (kind === "ArrayBuffer") return buffer;
+  const View = Object.hasOwn(VIEWS, kind) ? VIEWS[kind] : undefined;
+  return View && new View(buffer);
+}

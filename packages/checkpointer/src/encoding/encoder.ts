@@ -1,0 +1,179 @@
+import { UnstorableValueError } from "../errors.ts";
+import { type Chunk, chunkOf } from "./chunk.ts";
+import type { ClassTable } from "./classes.ts";
+import { Description, describe, Refusal } from "./describe.ts";
+import { Holes, type Item, TextNode, ValueNode } from "./node.ts";
+import { OP, PAIRS_AFTER } from "./ops.ts";
+import { Packer } from "./packer.ts";
+import { unchanged } from "./unchanged.ts";
+
+/** Characters of long strings whose chunks are remembered. The strings are the state's own, so this costs little. */
+const TEXTS_MAX = 16_000_000;
+/** Characters of one segment of a long string: bounds a record's size, and lets a growing log share its beginning. */
+const SEGMENT = 65_536;
+/** Nodes with fewer items are rebuilt rather than remembered: cheaper than a weak reference. */
+const REMEMBER_FROM = 8;
+
+interface Frame {
+  readonly source: object;
+  readonly description: Description;
+  readonly items: Item[];
+}
+
+/** One call of `encode`. */
+interface Walk {
+  readonly path: string;
+  readonly stack: Frame[];
+  /** The sources on the stack, for cycles. */
+  readonly open: Set<object>;
+  /** What was compared or built in this walk: it cannot change before the walk ends. */
+  readonly done: Set<object>;
+}
+
+/**
+ * Makes nodes of values. What it has seen before is recognised by comparing it with its node, so an unchanged message costs a walk
+ * over its fields, whatever the length of its strings; a nested mutation is noticed.
+ *
+ * Synchronous on purpose: the node is a snapshot, later mutations of the value do not reach it.
+ */
+export class Encoder {
+  readonly classes: ClassTable;
+  readonly packer: Packer;
+  readonly #nodes = new WeakMap<object, ValueNode>();
+  #texts = new Map<string, Chunk>();
+  #textChars = 0;
+
+  constructor(classes: ClassTable, packer: Packer = new Packer()) {
+    this.classes = classes;
+    this.packer = packer;
+  }
+
+  /**
+   * @param path How an error names the root: `state.messages`.
+   * @throws UnstorableValueError with the path of the first value that has no stored form.
+   */
+  encode(value: unknown, path: string): Item {
+    const walk: Walk = { path, stack: [], open: new Set(), done: new Set() };
+    const { stack } = walk;
+    let result: Item = this.#enter(value, walk);
+    for (let top = stack.at(-1); top; top = stack.at(-1)) {
+      const { items, description } = top;
+      const depth = stack.length;
+      while (items.length < description.items.length) {
+        const item = this.#enter(description.items[items.length], walk);
+        if (stack.length > depth) break;
+        items.push(item);
+      }
+      if (stack.length > depth) continue;
+      stack.pop();
+      result = this.#leave(top, walk);
+      stack.at(-1)?.items.push(result);
+    }
+    return result;
+  }
+
+  /** Remembers what a value that was just read looks like, so that storing it again is cheap. */
+  remember(value: object, node: ValueNode): void {
+    if (node.items.length >= REMEMBER_FROM || node.op === OP.MESSAGE) this.#nodes.set(value, node);
+  }
+
+  /** A leaf's item; for an object that is not known, pushes a frame (and the returned item means nothing). */
+  #enter(value: unknown, walk: Walk): Item {
+    switch (typeof value) {
+      case "string":
+        return value.length >= this.packer.sizes.textMin ? this.text(value) : value;
+      case "number":
+      case "boolean":
+      case "bigint":
+      case "undefined":
+        return value;
+      case "object":
+        break;
+      default:
+        throw this.#refusal(walk, `a ${typeof value} has no stored form`);
+    }
+    if (value === null || value instanceof Holes) return value;
+    const known = this.#nodes.get(value);
+    if (known && (walk.done.has(value) || unchanged(value, known, this.classes))) {
+      walk.done.add(value);
+      return known;
+    }
+    if (walk.open.has(value)) throw this.#refusal(walk, "it contains itself");
+    const description = describe(value, this.classes);
+    if (description instanceof Refusal) throw this.#refusal(walk, description.reason);
+    walk.open.add(value);
+    walk.stack.push({ source: value, description, items: [] });
+    return undefined;
+  }
+
+  #leave({ source, description, items }: Frame, walk: Walk): ValueNode {
+    const node = new ValueNode(description.op, items, this.packer);
+    // made now, children before parents: asking the root alone would recurse
+    void node.form;
+    walk.open.delete(source);
+    if (!(source instanceof Description)) {
+      this.remember(source, node);
+      walk.done.add(source);
+    }
+    return node;
+  }
+
+  #refusal(walk: Walk, reason: string): UnstorableValueError {
+    return new UnstorableValueError({ path: pathOf(walk.path, walk.stack), reason });
+  }
+
+  /** A long string as chunks, in segments when it is very long. */
+  text(text: string): Item {
+    if (text.length > SEGMENT) {
+      const segments: Item[] = [];
+      for (let i = 0; i < text.length; i += SEGMENT) segments.push(this.text(text.slice(i, i + SEGMENT)));
+      return new ValueNode(OP.TEXT_LIST, segments, this.packer);
+    }
+    let chunk = this.#texts.get(text);
+    if (!chunk) {
+      chunk = chunkOf(JSON.stringify(text), []);
+      this.rememberText(text, chunk);
+    }
+    return new TextNode(text, chunk);
+  }
+
+  rememberText(text: string, chunk: Chunk): void {
+    this.#textChars += text.length;
+    if (this.#textChars > TEXTS_MAX) {
+      this.#texts = new Map();
+      this.#textChars = text.length;
+    }
+    this.#texts.set(text, chunk);
+  }
+}
+
+function pathOf(root: string, stack: readonly Frame[]): string {
+  let path = root;
+  for (const { description, items } of stack) {
+    const index = items.length;
+    const pairsAfter = PAIRS_AFTER.get(description.op);
+    if (description.op === OP.MESSAGE || description.op === OP.KEYED_ARRAY) continue;
+    if (description.op === OP.ARRAY) path += `[${arrayIndex(description.items, index)}]`;
+    else if (description.op === OP.MAP) path += `.${index % 2 === 0 ? "key" : "value"}(${index >> 1})`;
+    else if (description.op === OP.SET) path += `.item(${index})`;
+    else if (description.op === OP.ERROR && index === 4) path += ".cause";
+    else if (pairsAfter !== undefined && (index - pairsAfter) % 2 === 1)
+      path += keyPath(String(description.items[index - 1]));
+    else if (description.op === OP.DELTA_SNAPSHOT) path += ".value";
+  }
+  return path;
+}
+
+function arrayIndex(items: readonly unknown[], at: number): number {
+  let index = 0;
+  for (let i = 0; i < at; i++) {
+    const item = items[i];
+    index += item instanceof Holes ? item.count : 1;
+  }
+  return index;
+}
+
+function keyPath(key: string): string {
+  if (key === "") return ".lc_kwargs";
+  return /^[\p{ID_Start}_$][\p{ID_Continue}$]*$/u.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`;
+}

@@ -1,0 +1,173 @@
+import { DeltaSnapshot } from "@langchain/langgraph-checkpoint";
+import { DamagedRecordError } from "../errors.ts";
+import { bytesFromBase64, type ClassTable, ERROR_CLASSES, type Fields } from "./classes.ts";
+import type { Encoder } from "./encoder.ts";
+import { Holes, type Item, TextNode, ValueNode } from "./node.ts";
+import { OP } from "./ops.ts";
+
+/** Marks the pairs of a message's body on their way to the message. */
+class Body {
+  readonly items: readonly unknown[];
+  constructor(items: readonly unknown[]) {
+    this.items = items;
+  }
+}
+
+/**
+ * Makes the live value of a node: new objects at each call, so that nobody's mutation reaches another reader. Only allow-listed
+ * classes revive, none through a constructor. The encoder remembers what it made, so storing it again is cheap.
+ */
+export function materialise(item: Item, classes: ClassTable, encoder?: Encoder): unknown {
+  if (!(item instanceof ValueNode)) return item instanceof TextNode ? item.text : item;
+  const stack: { readonly node: ValueNode; readonly values: unknown[] }[] = [{ node: item, values: [] }];
+  for (;;) {
+    const top = stack.at(-1) as { readonly node: ValueNode; readonly values: unknown[] };
+    const { node, values } = top;
+    let child: ValueNode | undefined;
+    while (values.length < node.items.length && !child) {
+      const next = node.items[values.length];
+      if (next instanceof ValueNode) child = next;
+      else values.push(next instanceof TextNode ? next.text : next);
+    }
+    if (child) {
+      stack.push({ node: child, values: [] });
+      continue;
+    }
+    const value = construct(node, values, classes);
+    if (encoder && typeof value === "object" && value !== null && !(value instanceof Body)) {
+      encoder.remember(value, node);
+    }
+    stack.pop();
+    const parent = stack.at(-1);
+    if (!parent) return value;
+    parent.values.push(value);
+  }
+}
+
+function construct(node: ValueNode, values: unknown[], classes: ClassTable): unknown {
+  const [first, second, third] = values;
+  switch (node.op) {
+    case OP.OBJECT:
+      return assign({}, values);
+    case OP.NULL_OBJECT:
+      return assign(Object.create(null) as Fields, values);
+    case OP.ARRAY:
+      return node.items.some((item) => item instanceof Holes) ? sparse(values) : values;
+    case OP.KEYED_ARRAY:
+      return Object.assign(first as unknown[], second);
+    case OP.MAP:
+      return new Map(pairsOf(values));
+    case OP.SET:
+      return new Set(values);
+    case OP.DATE:
+      return new Date(first === null ? Number.NaN : (first as number));
+    case OP.URL:
+      return new URL(first as string);
+    case OP.REGEXP:
+      return Object.assign(new RegExp(first as string, second as string), { lastIndex: third });
+    case OP.BYTES:
+      return (
+        bytesFromBase64(String(first), String(second)) ??
+        fail(`binary data of kind ${String(first)} is unknown`)
+      );
+    case OP.ERROR:
+      return error(values);
+    case OP.BODY:
+      return new Body(values);
+    case OP.MESSAGE:
+      return message(values, classes);
+    case OP.CLASS: {
+      const cls = classes.classOf(String(first));
+      if (!cls) return fail(`class ${String(first)} is not on the allow-list (see \`reviveClasses\`)`);
+      return assign(Object.create(cls.prototype as object) as Fields, values, 1);
+    }
+    case OP.DELTA_SNAPSHOT:
+      return new DeltaSnapshot(first);
+    case OP.TEXT_LIST:
+      return values.join("");
+    default:
+      return fail(`operation ${node.op} makes no value`);
+  }
+}
+
+function assign(target: Fields, values: readonly unknown[], from = 0): Fields {
+  for (let i = from; i < values.length; i += 2) setField(target, String(values[i]), values[i + 1]);
+  return target;
+}
+
+/** Assignment to `__proto__` would change the prototype instead of storing the key. */
+function setField(target: Fields, key: string, value: unknown): void {
+  if (key === "__proto__") {
+    Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });
+  } else target[key] = value;
+}
+
+function pairsOf(values: readonly unknown[]): [unknown, unknown][] {
+  const pairs: [unknown, unknown][] = [];
+  for (let i = 0; i < values.length; i += 2) pairs.push([values[i], values[i + 1]]);
+  return pairs;
+}
+
+function sparse(values: readonly unknown[]): unknown[] {
+  const array: unknown[] = [];
+  for (const value of values) {
+    if (value instanceof Holes) array.length += value.count;
+    else array.push(value);
+  }
+  return array;
+}
+
+function error(values: readonly unknown[]): Error {
+  const [name, text, stack, hasCause, cause] = values;
+  const known = Object.hasOwn(ERROR_CLASSES, String(name)) ? ERROR_CLASSES[String(name)] : undefined;
+  if (!known) return fail(`error class ${String(name)} is unknown`);
+  const made = new known(String(text), hasCause ? { cause } : undefined);
+  Object.defineProperty(made, "stack", {
+    value: stack,
+    writable: true,
+    configurable: true,
+    enumerable: false,
+  });
+  return assign(made as unknown as Fields, values, 5) as unknown as Error;
+}
+
+function message(values: readonly unknown[], classes: ClassTable): object {
+  const [name, id, idInKwargs, body] = values;
+  const template = classes.template(String(name));
+  if (!template || !(body instanceof Body)) return fail(`message class ${String(name)} is unknown`);
+  const stored = new Map(pairsOf(body.items)) as Map<string, unknown>;
+  const made = Object.create(template.prototype) as Fields & Record<symbol, unknown>;
+  const kwargs: Fields = {};
+  // the order of a fresh instance's fields, then what this one has besides
+  for (const key of template.keys) {
+    if (key === "lc_kwargs") made.lc_kwargs = kwargs;
+    else if (key === "id") made.id = id;
+    else if (Object.hasOwn(template.fixed, key)) made[key] = copyConstant(template.fixed[key]);
+    else made[key] = stored.get(key);
+  }
+  for (const [symbol, value] of template.symbols) made[symbol] = value;
+  for (const [key, value] of stored)
+    if (key !== "" && !(key in made && Object.hasOwn(made, key))) setField(made, key, value);
+  fillKwargs(kwargs, made, stored.get(""), idInKwargs);
+  return made;
+}
+
+function fillKwargs(kwargs: Fields, made: Fields, stored: unknown, idInKwargs: unknown): void {
+  const [names, different] = (
+    typeof stored === "string" ? [stored === "" ? [] : stored.split(","), {}] : stored
+  ) as [string[], Fields];
+  const [idAt, id] = Array.isArray(idInKwargs) ? idInKwargs : [idInKwargs, made.id];
+  names.forEach((name, i) => {
+    if (i === idAt) kwargs.id = id;
+    setField(kwargs, name, Object.hasOwn(different, name) ? different[name] : made[name]);
+  });
+  if (typeof idAt === "number" && idAt >= names.length) kwargs.id = id;
+}
+
+function copyConstant(value: unknown): unknown {
+  return Array.isArray(value) ? [...value] : value;
+}
+
+function fail(reason: string): never {
+  throw new DamagedRecordError({ reason });
+}

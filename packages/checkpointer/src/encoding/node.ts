@@ -1,0 +1,79 @@
+import type { Chunk } from "./chunk.ts";
+import { OP, type Op } from "./ops.ts";
+import type { Packer } from "./packer.ts";
+
+/** Absent items of a sparse array. */
+export class Holes {
+  readonly count: number;
+  constructor(count: number) {
+    this.count = count;
+  }
+}
+
+export type Primitive = string | number | bigint | boolean | null | undefined;
+export type Item = Primitive | Holes | ValueNode | TextNode;
+
+/** How something stands in its container, and the chunks that this text refers to. */
+export interface Form {
+  readonly inline: string;
+  readonly chunks: readonly Chunk[];
+}
+
+/**
+ * An immutable copy of a value in stored shape: the shadow that later values are compared with, and the source of its text.
+ * It shares its strings with the value it was made of.
+ */
+export class ValueNode {
+  readonly op: Op;
+  readonly items: readonly Item[];
+  readonly #packer: Packer;
+  #form: Form | undefined;
+
+  constructor(op: Op, items: readonly Item[], packer: Packer, form?: Form) {
+    this.op = op;
+    this.items = items;
+    this.#packer = packer;
+    this.#form = form;
+  }
+
+  get form(): Form {
+    this.#form ??= this.#packer.pack(this.op, this.items);
+    return this.#form;
+  }
+}
+
+/** A long string, stored as a chunk. */
+export class TextNode {
+  readonly text: string;
+  readonly form: Form;
+
+  constructor(text: string, chunk: Chunk) {
+    this.text = text;
+    this.form = { inline: `${OP.TEXT},"${chunk.hash}"`, chunks: [chunk] };
+  }
+}
+
+const NO_CHUNKS: readonly Chunk[] = [];
+
+export function formOf(item: Item): Form {
+  if (item instanceof ValueNode || item instanceof TextNode) return item.form;
+  return { inline: primitiveText(item), chunks: NO_CHUNKS };
+}
+
+function primitiveText(item: Primitive | Holes): string {
+  switch (typeof item) {
+    case "string":
+      return JSON.stringify(item);
+    case "number":
+      if (Object.is(item, -0)) return `${OP.SPECIAL},"-0"`;
+      return Number.isFinite(item) ? `${OP.NUM},${item}` : `${OP.SPECIAL},"${item}"`;
+    case "bigint":
+      return `${OP.BIGINT},"${item}"`;
+    case "boolean":
+      return item ? "true" : "false";
+    case "undefined":
+      return `${OP.UNDEFINED}`;
+    default:
+      return item === null ? "null" : `${OP.HOLES},"${item.count}"`;
+  }
+}

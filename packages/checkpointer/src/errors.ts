@@ -1,0 +1,198 @@
+import { hasErrorCode, LonghaulError } from "@longhaul/core";
+
+/** A value has no stored form: a function, a symbol, a cycle, a class that is not on the allow-list, … Nothing was written. */
+export class UnstorableValueError extends LonghaulError {
+  readonly code = "UNSTORABLE_VALUE";
+  /** Where it stands: `state.files[3].cb`. */
+  readonly path: string;
+  readonly reason: string;
+
+  constructor(fields: { readonly path: string; readonly reason: string }) {
+    super(
+      `Cannot store the value at ${fields.path}: ${fields.reason}. Keep it out of the state, turn it into plain data, ` +
+        "or name its class in `reviveClasses`.",
+    );
+    this.path = fields.path;
+    this.reason = fields.reason;
+  }
+
+  static override isInstance(error: unknown): error is UnstorableValueError {
+    return hasErrorCode(error, "UNSTORABLE_VALUE");
+  }
+}
+
+/** Where a damaged record stands, as far as it is known. */
+export interface RecordPlace {
+  readonly threadId?: string | undefined;
+  readonly namespace?: string | undefined;
+  readonly checkpointId?: string | undefined;
+  readonly channel?: string | undefined;
+  /** Collection and key of a ledger record, or the reference of an artifact. */
+  readonly record?: string | undefined;
+}
+
+/** Something stored is there but cannot be read: damaged, truncated, or written by a newer version. Never taken for absent. */
+export class DamagedRecordError extends LonghaulError {
+  readonly code = "DAMAGED_RECORD";
+  readonly reason: string;
+  readonly place: RecordPlace;
+
+  constructor(fields: { readonly reason: string; readonly place?: RecordPlace; readonly cause?: unknown }) {
+    const place = fields.place ?? {};
+    const parts = [
+      place.threadId !== undefined && `thread ${JSON.stringify(place.threadId)}`,
+      place.namespace && `namespace ${JSON.stringify(place.namespace)}`,
+      place.checkpointId !== undefined && `checkpoint ${place.checkpointId}`,
+      place.channel !== undefined && `channel ${JSON.stringify(place.channel)}`,
+      place.record !== undefined && `record ${JSON.stringify(place.record)}`,
+    ].filter(Boolean);
+    super(
+      `Stored data cannot be read${parts.length > 0 ? ` (${parts.join(", ")})` : ""}: ${fields.reason}. ` +
+        "Nothing was changed. `verify` lists what is damaged; an earlier checkpoint of the thread may be sound.",
+      { cause: fields.cause },
+    );
+    this.reason = fields.reason;
+    this.place = place;
+  }
+
+  /** The same damage, with what the caller knows about its place filled in. */
+  at(place: RecordPlace): DamagedRecordError {
+    return new DamagedRecordError({
+      reason: this.reason,
+      place: { ...place, ...this.place },
+      cause: this.cause,
+    });
+  }
+
+  static override isInstance(error: unknown): error is DamagedRecordError {
+    return hasErrorCode(error, "DAMAGED_RECORD");
+  }
+}
+
+/** Another process held the storage for longer than `busyWaitMs`. Nothing was written; the same call may succeed later. */
+export class StorageBusyError extends LonghaulError {
+  readonly code = "STORAGE_BUSY";
+  override readonly retryable: boolean = true;
+  readonly waitedMs: number;
+
+  constructor(fields: { readonly target: string; readonly waitedMs: number; readonly cause?: unknown }) {
+    super(
+      `${fields.target} was locked by another process for ${Math.round(fields.waitedMs)} ms. Try again, or raise \`busyWaitMs\`.`,
+      { cause: fields.cause },
+    );
+    this.waitedMs = fields.waitedMs;
+  }
+
+  static override isInstance(error: unknown): error is StorageBusyError {
+    return hasErrorCode(error, "STORAGE_BUSY");
+  }
+}
+
+/** The storage refused a write: disk full, read-only, input/output error. Nothing of the call was written. */
+export class StorageWriteError extends LonghaulError {
+  readonly code = "STORAGE_WRITE";
+  readonly reason: "full" | "read-only" | "io";
+
+  constructor(fields: {
+    readonly target: string;
+    readonly reason: "full" | "read-only" | "io";
+    readonly cause?: unknown;
+  }) {
+    super(`${fields.target} cannot be written (${fields.reason}). The checkpoint was not stored.`, {
+      cause: fields.cause,
+    });
+    this.reason = fields.reason;
+  }
+
+  static override isInstance(error: unknown): error is StorageWriteError {
+    return hasErrorCode(error, "STORAGE_WRITE");
+  }
+}
+
+/** The target cannot be opened as a store of Longhaul: not a database, another program's, a newer version's. It was left untouched. */
+export class UnreadableTargetError extends LonghaulError {
+  readonly code = "UNREADABLE_TARGET";
+  readonly target: string;
+  readonly reason: string;
+
+  constructor(fields: { readonly target: string; readonly reason: string; readonly cause?: unknown }) {
+    super(`Cannot open ${fields.target}: ${fields.reason}. The file was left as it is.`, {
+      cause: fields.cause,
+    });
+    this.target = fields.target;
+    this.reason = fields.reason;
+  }
+
+  static override isInstance(error: unknown): error is UnreadableTargetError {
+    return hasErrorCode(error, "UNREADABLE_TARGET");
+  }
+}
+
+/** The connection string is well-formed and names a back end that this version does not have. */
+export class UnsupportedTargetError extends LonghaulError {
+  readonly code = "UNSUPPORTED_TARGET";
+  readonly target: string;
+
+  constructor(fields: { readonly target: string; readonly kind: string }) {
+    super(
+      `No driver for ${fields.kind} yet (${fields.target}). Use a SQLite file: "agent.db", "sqlite:agent.db" or ":memory:".`,
+    );
+    this.target = fields.target;
+  }
+
+  static override isInstance(error: unknown): error is UnsupportedTargetError {
+    return hasErrorCode(error, "UNSUPPORTED_TARGET");
+  }
+}
+
+/** A thread id, namespace, checkpoint id, task id, channel or key cannot be an address: missing, empty, or not storable as text. */
+export class InvalidAddressError extends LonghaulError {
+  readonly code = "INVALID_ADDRESS";
+  readonly field: string;
+
+  constructor(fields: { readonly field: string; readonly reason: string }) {
+    super(`\`${fields.field}\` ${fields.reason}.`);
+    this.field = fields.field;
+  }
+
+  static override isInstance(error: unknown): error is InvalidAddressError {
+    return hasErrorCode(error, "INVALID_ADDRESS");
+  }
+}
+
+/** Two different values came for one version of a channel: the versions were not made by this saver's `getNextVersion`. */
+export class VersionConflictError extends LonghaulError {
+  readonly code = "VERSION_CONFLICT";
+  readonly channel: string;
+  readonly version: string | number;
+
+  constructor(fields: {
+    readonly threadId: string;
+    readonly channel: string;
+    readonly version: string | number;
+  }) {
+    super(
+      `Thread ${JSON.stringify(fields.threadId)} holds another value for channel ${JSON.stringify(fields.channel)} at ` +
+        `version ${fields.version}. Versions must come from this saver's getNextVersion; nothing was written.`,
+    );
+    this.channel = fields.channel;
+    this.version = fields.version;
+  }
+
+  static override isInstance(error: unknown): error is VersionConflictError {
+    return hasErrorCode(error, "VERSION_CONFLICT");
+  }
+}
+
+/** The saver was used after `end()`. */
+export class StorageClosedError extends LonghaulError {
+  readonly code = "STORAGE_CLOSED";
+
+  constructor() {
+    super("This saver was closed by end(). Create a new one.");
+  }
+
+  static override isInstance(error: unknown): error is StorageClosedError {
+    return hasErrorCode(error, "STORAGE_CLOSED");
+  }
+}

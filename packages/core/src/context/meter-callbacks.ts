@@ -1,0 +1,27 @@
+import type { BaseCallbackHandler } from "@langchain/core/callbacks/base";
+import { getConfig } from "@langchain/langgraph";
+
+/** Name by which the meter of model calls is known among a run's callbacks. */
+const METER_NAME = "longhaul_meter";
+
+/**
+ * The meter of the running graph, and nothing else: what a summariser's calls are given, so that they are counted and none of their tokens
+ * reaches a user's stream or tracer. Empty outside a graph and without a meter.
+ */
+export function meterCallbacks(): BaseCallbackHandler[] {
+  const callbacks = currentCallbacks();
+  const handlers = Array.isArray(callbacks)
+    ? callbacks
+    : ((callbacks as { handlers?: unknown[] } | undefined)?.handlers ?? []);
+  return (handlers as (BaseCallbackHandler | undefined)[]).filter(
+    (handler): handler is BaseCallbackHandler => handler?.name === METER_NAME,
+  );
+}
+
+function currentCallbacks(): unknown {
+  try {
+    return getConfig()?.callbacks;
+  } catch {
+    return undefined;
+  }
+}

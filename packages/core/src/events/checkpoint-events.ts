@@ -1,0 +1,9 @@
+/** What a checkpointer reports. */
+export type CheckpointEvent = {
+  /** A checkpoint was stored whose parent is no longer the newest one: two runs on one thread, or time travel. Both branches stay readable. */
+  readonly type: "checkpoint.forked";
+  readonly checkpointId: string;
+  readonly parentId: string | undefined;
+  /** Newest checkpoint of the namespace before this one, on the other branch. */
+  readonly sibling: string;
+};

@@ -1,0 +1,113 @@
+import type { BaseCallbackHandler } from "@langchain/core/callbacks/base";
+import type { Deps } from "../clock.ts";
+import { InvalidOptionsError } from "../errors.ts";
+import type { EventSink } from "../events/event.ts";
+import type { LonghaulStorage } from "../storage/longhaul-storage.ts";
+import { type BackoffOptions, type ResolvedBackoff, resolveBackoff } from "./backoff.ts";
+import type { ErrorClassifier } from "./classify-error.ts";
+
+/** How often a run is recovered. */
+export interface RecoveryCaps {
+  /** Recoveries of one step, ≥ 0. @default 3 */
+  readonly step?: number | undefined;
+  /** Recoveries of one run, over all its steps and processes, ≥ 0. @default 5 */
+  readonly run?: number | undefined;
+}
+
+/**
+ * Names what the state refers to and cannot be found any more: files, rows, artifacts. Called with the values of the loaded
+ * state before anything runs; costs what it looks up.
+ */
+export type ReferenceCheck = (
+  values: Readonly<Record<string, unknown>>,
+) => readonly string[] | Promise<readonly string[]>;
+
+/** Options of `superviseRun` and `superviseStream`. */
+export interface SuperviseOptions {
+  /**
+   * Where run records and leases live. @default the graph's checkpointer if it is a LonghaulStorage, else memory: then
+   * attempts are not counted across processes, nothing stops two processes from driving one thread, and an event says so
+   */
+  readonly storage?: LonghaulStorage | undefined;
+  /** @default { step: 3, run: 5 } */
+  readonly caps?: RecoveryCaps | undefined;
+  /** Waits between attempts. @default 1, 5, 30 s ± 20 % */
+  readonly backoff?: BackoffOptions | undefined;
+  /** Your own rules for errors, asked before the built-in ones. @default none */
+  readonly classify?: ErrorClassifier | undefined;
+  /** Hooks that check what the saved state refers to. @default none */
+  readonly references?: readonly ReferenceCheck[] | undefined;
+  /**
+   * What to do when the newest checkpoint cannot be read: end as NEEDS_HUMAN and say which ancestor is sound, or go on from
+   * that ancestor (what was done since is done again; effects that were recorded are not). @default "fail"
+   */
+  readonly onDamagedHead?: "fail" | "parent" | undefined;
+  /**
+   * What to do when one step failed more often than its cap: end as NEEDS_HUMAN, or answer its unfinished tool calls with an
+   * error result and let the model go on. A step without tool calls always stops. @default "stop"
+   */
+  readonly onStepCap?: "stop" | "skip" | undefined;
+  /** Takes up a run that ended as FAILED or NEEDS_HUMAN, with its counts at zero: a person decided so. @default false */
+  readonly reopen?: boolean | undefined;
+  /** Agent steps that the recursion limit must leave room for, ≥ 1. Ignored when the config has a `recursionLimit`. @default 500 */
+  readonly steps?: number | undefined;
+  /** Life of the lease without a renewal, milliseconds ≥ 1000; it is renewed three times in that time. @default 30000 */
+  readonly leaseMs?: number | undefined;
+  /** Counts model calls (`longhaulMeter`); added to the config's callbacks. @default none */
+  readonly meter?: BaseCallbackHandler | undefined;
+  /** Asks for a pause at the next superstep boundary. To cancel at once, abort the config's own `signal`. @default none */
+  readonly signal?: AbortSignal | undefined;
+  /** Treat SIGTERM as such a request, and a second SIGTERM as a cancel. @default true */
+  readonly drainOnSigterm?: boolean | undefined;
+  /** Node that answers tool calls, for calls that a crash left unanswered. @default "tools" */
+  readonly toolsNode?: string | undefined;
+  /** Receives operators' events. @default none */
+  readonly events?: EventSink | undefined;
+  /** Clock, ids, random; for tests. @default the system's */
+  readonly deps?: Partial<Deps> | undefined;
+}
+
+/** The options with their defaults, storage and dependencies apart. */
+export interface ResolvedSupervision {
+  readonly caps: { readonly step: number; readonly run: number };
+  readonly backoff: ResolvedBackoff;
+  readonly classify: ErrorClassifier | undefined;
+  readonly references: readonly ReferenceCheck[];
+  readonly onDamagedHead: "fail" | "parent";
+  readonly onStepCap: "stop" | "skip";
+  readonly reopen: boolean;
+  readonly steps: number;
+  readonly leaseMs: number;
+  readonly toolsNode: string;
+  readonly drainOnSigterm: boolean;
+}
+
+/** @throws InvalidOptionsError */
+export function resolveSuperviseOptions(options: SuperviseOptions): ResolvedSupervision {
+  return {
+    caps: {
+      step: atLeast("caps.step", options.caps?.step ?? 3, 0),
+      run: atLeast("caps.run", options.caps?.run ?? 5, 0),
+    },
+    backoff: resolveBackoff(options.backoff),
+    classify: options.classify,
+    references: options.references ?? [],
+    onDamagedHead: oneOf("onDamagedHead", options.onDamagedHead ?? "fail", ["fail", "parent"]),
+    onStepCap: oneOf("onStepCap", options.onStepCap ?? "stop", ["stop", "skip"]),
+    reopen: options.reopen ?? false,
+    steps: atLeast("steps", options.steps ?? 500, 1),
+    leaseMs: atLeast("leaseMs", options.leaseMs ?? 30_000, 1_000),
+    toolsNode: options.toolsNode ?? "tools",
+    drainOnSigterm: options.drainOnSigterm ?? true,
+  };
+}
+
+function atLeast(option: string, value: number, minimum: number): number {
+  if (Number.isInteger(value) && value >= minimum) return value;
+  throw new InvalidOptionsError({ option, value, expected: `a whole number ≥ ${minimum}` });
+}
+
+function oneOf<T extends string>(option: string, value: T, allowed: readonly T[]): T {
+  if (allowed.includes(value)) return value;
+  throw new InvalidOptionsError({ option, value, expected: allowed.map((name) => `"${name}"`).join(" or ") });
+}

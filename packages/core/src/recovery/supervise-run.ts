@@ -1,0 +1,165 @@
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { type Deps, withSystemDeps } from "../clock.ts";
+import { type Emit, emitter } from "../events/event.ts";
+import type { LonghaulStorage } from "../storage/longhaul-storage.ts";
+import { memoryStorage } from "../storage/memory-storage.ts";
+import { attemptConfig, threadOf } from "./attempt-config.ts";
+import { watchDrain } from "./drain.ts";
+import { keepLease } from "./lease-keeper.ts";
+import {
+  type GraphDriver,
+  graphDriver,
+  type SupervisableGraph,
+  superstepsPerStep,
+} from "./supervisable-graph.ts";
+import { resolveSuperviseOptions, type SuperviseOptions } from "./supervise-options.ts";
+import type { SupervisedResult } from "./supervised-result.ts";
+import { type RunAttempt, Supervision } from "./supervision.ts";
+
+/** State of a graph, as its `invoke` declares it. */
+export type StateOf<G extends SupervisableGraph> = Awaited<ReturnType<G["invoke"]>>;
+
+/**
+ * Drives a graph to its end through failures and crashes.
+ *
+ * Call it with the same thread and the same input after the process died, and the run goes on where it stood: finished tool
+ * calls are not made again, the input is not given twice, attempts are counted over all processes. It works with every
+ * compiled graph or agent that has a checkpointer; what was done outside the graph once only is the matter of the effect
+ * guard, not of this function.
+ *
+ * - **Input.** On an unfinished run, null or the admitted input resumes, `new Command({ resume })` answers an interrupt, and
+ *   any other input is a new human message: calls that were cut are answered with an error result first. A run that ended as
+ *   FAILED or NEEDS_HUMAN gives the same result again until a new message comes or `reopen` is set.
+ * - **Failures.** Errors are classified ({@link diagnoseError}). Fatal ones end the run as FAILED, the others are resumed by
+ *   `invoke(null)` with durability `sync` after 1, 5, 30 s, up to the caps; then the run is NEEDS_HUMAN, `recovery_limit`. A
+ *   process that died counts as a failure of the step it stood at. The model gets a resume note.
+ * - **Pauses.** Interrupts and breakpoints, `options.signal`, SIGTERM (`drained`), the config's signal (`cancelled`) and a
+ *   recursion limit (`step_limit`) give PAUSED; null goes on.
+ * - **Cost.** For each attempt two reads of the head and two small writes; a lease renewal every `leaseMs / 3`.
+ *
+ * @returns every end of the run, failed ones too
+ * @throws InvalidOptionsError, LeaseHeldError when another worker drives the thread, LeaseLostError when one took it over,
+ * and errors of the storage that outlast the back-off
+ */
+export async function superviseRun<G extends SupervisableGraph>(
+  graph: G,
+  input: unknown,
+  config: RunnableConfig,
+  options: SuperviseOptions = {},
+): Promise<SupervisedResult<StateOf<G>>> {
+  const run = supervise(graph, input, config, options, invokeOnce);
+  for (;;) {
+    const { done, value } = await run.next();
+    if (done) return value as SupervisedResult<StateOf<G>>;
+  }
+}
+
+/**
+ * The same as a stream: yields what the graph's `stream` yields in the modes that the config asks for, over all attempts (a
+ * repeated step streams again), and returns the result. Ending the iteration early cancels the run: PAUSED, `cancelled`.
+ */
+export async function* superviseStream<G extends SupervisableGraph>(
+  graph: G,
+  input: unknown,
+  config: RunnableConfig,
+  options: SuperviseOptions = {},
+): AsyncGenerator<unknown, SupervisedResult<StateOf<G>>> {
+  const result = yield* supervise(graph, input, config, options, streamOnce);
+  return result as SupervisedResult<StateOf<G>>;
+}
+
+type RunOnce = (driver: GraphDriver, input: unknown, config: RunnableConfig) => AsyncIterable<unknown>;
+
+// biome-ignore lint/correctness/useYield: an invoke has nothing to yield, and both faces share one loop
+async function* invokeOnce(driver: GraphDriver, input: unknown, config: RunnableConfig) {
+  await driver.invoke(input, config);
+}
+
+async function* streamOnce(driver: GraphDriver, input: unknown, config: RunnableConfig) {
+  yield* await driver.stream(input, config);
+}
+
+async function* supervise(
+  graph: SupervisableGraph,
+  input: unknown,
+  config: RunnableConfig,
+  given: SuperviseOptions,
+  runOnce: RunOnce,
+): AsyncGenerator<unknown, SupervisedResult> {
+  const options = resolveSuperviseOptions(given);
+  const { driver, saver } = graphDriver(graph);
+  const { threadId, thread } = threadOf(config);
+  const deps = withSystemDeps(given.deps);
+  const emit = emitter(given.events, () => ({ time: deps.clock.now(), threadId, namespace: "" }));
+  const storage = given.storage ?? defaultStorage(driver, deps);
+  if (!storage.survivesProcess) warnOfMemory(emit);
+  const lease = await keepLease(storage.leases, deps.clock, threadId, options.leaseMs);
+  const { takenFrom, token } = lease;
+  if (takenFrom) {
+    emit({ type: "lease.taken-over", token, fromPid: takenFrom.owner.pid, dead: takenFrom.dead });
+  }
+  lease.lost.addEventListener("abort", () => emit({ type: "lease.lost", token }), { once: true });
+  const drain = watchDrain({ signal: given.signal, sigterm: options.drainOnSigterm });
+  const cancel = AbortSignal.any([drain.cancel, lease.lost, ...(config.signal ? [config.signal] : [])]);
+  const recursionLimit = options.steps * superstepsPerStep(graph) + 10;
+  const attempt: RunAttempt = (run) =>
+    runOnce(
+      driver,
+      run.input,
+      attemptConfig({
+        ...run,
+        config,
+        recursionLimit,
+        token,
+        signal: cancel,
+        control: drain.control(),
+        meter: given.meter,
+      }),
+    );
+  try {
+    const { runs } = storage;
+    const parts = {
+      driver,
+      saver,
+      threadId,
+      thread,
+      runs,
+      lease,
+      drain,
+      cancel,
+      options,
+      deps,
+      emit,
+      attempt,
+    };
+    return yield* new Supervision(parts).drive(input);
+  } finally {
+    drain.close();
+    await lease.close();
+  }
+}
+
+/** A storage in memory belongs to its checkpointer, so that two calls on one graph see one run record. */
+const inMemory = new WeakMap<object, LonghaulStorage>();
+
+function defaultStorage(driver: GraphDriver, deps: Deps): LonghaulStorage {
+  const saver = driver.checkpointer as object;
+  if (isStorage(saver)) return saver;
+  const storage = inMemory.get(saver) ?? memoryStorage(deps);
+  inMemory.set(saver, storage);
+  return storage;
+}
+
+function isStorage(value: object): value is LonghaulStorage {
+  const { runs, leases, records } = value as Partial<LonghaulStorage>;
+  return runs !== undefined && leases !== undefined && records !== undefined;
+}
+
+function warnOfMemory(emit: Emit): void {
+  emit({
+    type: "recovery.degraded",
+    detail:
+      "Run records and leases are in memory: after a crash attempts are not counted, and two processes may drive one " +
+      "thread. Use a CompactSaver as the graph's checkpointer, or pass `storage`.",
+  });
+}

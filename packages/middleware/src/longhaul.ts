@@ -1,0 +1,107 @@
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import {
+  type BudgetOptions,
+  type ContextOptions,
+  type EffectOptions,
+  InvalidOptionsError,
+  type LoopOptions,
+  memoryStorage,
+  type ProgressOptions,
+  type ToolLimitOptions,
+  type ToolOptionsMap,
+  withSystemDeps,
+} from "@longhaul/core";
+import type { AgentMiddleware } from "langchain";
+import { budgetMiddleware } from "./budget-middleware.ts";
+import { contextMiddleware } from "./context-middleware.ts";
+import { idempotencyMiddleware } from "./idempotency-middleware.ts";
+import { loopDetectionMiddleware } from "./loop-detection-middleware.ts";
+import { progressMiddleware } from "./progress-middleware.ts";
+import { runStatusMiddleware } from "./run-status-middleware.ts";
+import type { CommonOptions } from "./shared/common-options.ts";
+import { toolGuardMiddleware } from "./tool-guard-middleware.ts";
+
+/** Options of `longhaul()`. Every key is optional; `false` leaves that part out. */
+export interface LonghaulOptions extends CommonOptions {
+  /** Model that writes summaries; a cheaper one than the agent's will do. @default none: summaries are made by rule, offline */
+  readonly summarizer?: BaseChatModel | undefined;
+  /** Layered context, folds, summaries, recall. @default {} */
+  readonly context?: ContextOptions | false | undefined;
+  /** Tools `checkpoint` and `reset`. @default {} */
+  readonly progress?: ProgressOptions | false | undefined;
+  /** Loop detection. @default {} */
+  readonly loops?: LoopOptions | false | undefined;
+  /** Side effects once. @default {} */
+  readonly effects?: EffectOptions | false | undefined;
+  /** Time-out, retry, concurrency of tools. @default {} */
+  readonly toolGuard?: ToolLimitOptions | false | undefined;
+  /** Tokens, time, calls, steps, levels. @default { preset: "medium" } */
+  readonly budget?:
+    | (BudgetOptions & { readonly cheaperModel?: BaseChatModel | undefined })
+    | false
+    | undefined;
+  /** What belongs to one tool, by name: effect, time-out, polling, … @default {} */
+  readonly tools?: ToolOptionsMap | undefined;
+}
+
+const KEYS: ReadonlySet<string> = new Set<keyof LonghaulOptions>([
+  "storage",
+  "events",
+  "deps",
+  "summarizer",
+  "context",
+  "progress",
+  "loops",
+  "effects",
+  "toolGuard",
+  "budget",
+  "tools",
+]);
+
+/**
+ * All middleware of Longhaul in the right order: run status, budget, loop detection, progress, tool guard, idempotency, context.
+ *
+ * Place in the chain: your own middleware goes before it, unless it must see the request as the model gets it. Middleware with
+ * `wrapToolCall` behind it must not run tools of its own (`assertOrder(agent)` checks).
+ *
+ * Replay and resume: every part computes from the state and from the storage, so a repeated step does the same; see each part.
+ * Without `storage` the ledgers live in memory: effects then do not survive the process, and an event says so.
+ *
+ * @throws InvalidOptionsError at once, for an unknown key too
+ */
+export function longhaul(options: LonghaulOptions = {}): AgentMiddleware[] {
+  for (const key of Object.keys(options))
+    if (!KEYS.has(key))
+      throw new InvalidOptionsError({ option: key, value: key, expected: `one of ${[...KEYS].join(", ")}` });
+  const { context, progress, loops, effects, toolGuard, budget, tools, summarizer } = options;
+  const deps = withSystemDeps(options.deps);
+  const common = { storage: options.storage ?? memoryStorage(deps), events: options.events, deps };
+  // What is not given must stay absent for the middleware to see "no storage" where it reports that.
+  const ledger = { ...common, storage: options.storage };
+  const parts: (AgentMiddleware | false)[] = [
+    runStatusMiddleware(common),
+    budget !== false && budgetMiddleware({ ...budget, ...common, tools }),
+    loops !== false && loopDetectionMiddleware({ tools, ...loops, ...common }),
+    progress !== false &&
+      progressMiddleware({
+        ...progress,
+        ...common,
+        view: context === false ? "own" : "context",
+        context: context === false ? undefined : context,
+      }),
+    toolGuard !== false && toolGuardMiddleware({ ...toolGuard, ...common, tools }),
+    effects !== false && idempotencyMiddleware({ ...effects, ...ledger, tools }),
+    context !== false &&
+      contextMiddleware({
+        askReset: progress !== false,
+        progressTools:
+          progress === false
+            ? []
+            : [progress?.checkpointName ?? "checkpoint", progress?.resetName ?? "reset"],
+        ...context,
+        ...common,
+        summarizer,
+      }),
+  ];
+  return parts.filter((part) => part !== false);
+}
