@@ -2,6 +2,7 @@ import type { Json } from "../json/json.ts";
 import { type GuardedCall, isResuming, threadOf } from "./call-site.ts";
 import type { EffectKey } from "./effect-key.ts";
 import type { EffectLedger } from "./effect-ledger.ts";
+import { errorLine } from "./error-outcome.ts";
 
 /**
  * A call without an effect to guard. Nothing is recorded, unless the tool saves progress; that is looked for only where a run is
@@ -36,9 +37,14 @@ export class FreeEffect {
   ): Promise<FreeEffect> {
     const free = new FreeEffect(ledger, call, derived, newId);
     if (derived && isResuming(call.config)) {
-      const record = await ledger.read(threadOf(call.config), derived.key);
-      free.progress = record?.progress;
-      free.#stored = record !== undefined;
+      try {
+        const record = await ledger.read(threadOf(call.config), derived.key);
+        free.progress = record?.progress;
+        free.#stored = record !== undefined;
+      } catch (error) {
+        // A read does not need its old cursor: it begins anew.
+        call.emit({ type: "effect.degraded", tool: call.traits.name, reason: errorLine(error) });
+      }
     }
     return free;
   }

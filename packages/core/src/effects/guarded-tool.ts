@@ -8,7 +8,8 @@ import type { ToolLimits } from "../tools/tool-limits.ts";
 import { type ToolOptionsMap, toolTraits } from "../tools/tool-options.ts";
 import { isTransient } from "../tools/transient-error.ts";
 import { type GuardedCall, namespaceOf, type ToolCallConfig, threadOf } from "./call-site.ts";
-import type { EffectGuard, Retry } from "./effect-guard.ts";
+import type { Retry } from "./effect-execution.ts";
+import type { EffectGuard } from "./effect-guard.ts";
 import { errorOutcome } from "./error-outcome.ts";
 
 /** What a guard adds to a tool. Two guards around one tool make one guarded tool that has both. */

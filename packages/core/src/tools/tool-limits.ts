@@ -1,7 +1,7 @@
 import { isGraphBubbleUp } from "@langchain/langgraph";
 import type { Deps } from "../clock.ts";
 import type { GuardedCall } from "../effects/call-site.ts";
-import type { Retry } from "../effects/effect-guard.ts";
+import type { Retry } from "../effects/effect-execution.ts";
 import { errorLine } from "../effects/error-outcome.ts";
 import { InvalidOptionsError } from "../errors.ts";
 import { Semaphore } from "./semaphore.ts";
