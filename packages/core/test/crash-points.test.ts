@@ -104,7 +104,12 @@ async function processRun(world: Disk, pid: number, dieAt: number): Promise<Supe
       alive: (owner) => owner.pid === pid,
     }),
   };
-  const running = superviseRun(graph, ask("go"), thread(), { storage, deps, drainOnSigterm: false });
+  const running = superviseRun(graph, ask("go"), thread(), {
+    storage,
+    deps,
+    drainOnSigterm: false,
+    meter: false,
+  });
   return Promise.race([running, death]);
 }
 

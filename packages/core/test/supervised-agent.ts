@@ -106,6 +106,7 @@ export function bench(options: SuperviseOptions = {}): Bench {
       storage: { ...memoryStorage(deps), survivesProcess: true },
       deps,
       drainOnSigterm: false,
+      meter: false,
       events: (event) => void events.push(event),
       ...options,
     } as Bench["options"],

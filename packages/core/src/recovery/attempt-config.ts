@@ -2,7 +2,7 @@ import type { BaseCallbackHandler } from "@langchain/core/callbacks/base";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { RunControl } from "@langchain/langgraph";
 import { InvalidOptionsError } from "../errors.ts";
-import type { ResumeNote } from "./resume-note.ts";
+import type { ResumeNotice } from "../run/run-step.ts";
 
 type Configurable = Readonly<Record<string, unknown>>;
 
@@ -46,7 +46,7 @@ export function attemptConfig(given: {
   readonly meter: BaseCallbackHandler | undefined;
   readonly runId: string;
   readonly token: number;
-  readonly note: ResumeNote | undefined;
+  readonly note: ResumeNotice | undefined;
 }): RunnableConfig {
   const { config, note, meter } = given;
   const { durability } = config as { durability?: string };

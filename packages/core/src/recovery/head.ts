@@ -1,6 +1,12 @@
 import { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
+import { readBudgetMirror } from "../budget/budget-state.ts";
+import { readMemoryState } from "../context/memory-state.ts";
+import { readTaskState } from "../context/task-state.ts";
 import { LonghaulError, StateFormatError } from "../errors.ts";
+import { readLoops } from "../loops/loop-state.ts";
+import { readProgress } from "../progress/progress-state.ts";
+import { readRunState } from "../run/run-state.ts";
 import { lastCalls, type OpenCall } from "./open-calls.ts";
 import type { GraphDriver, PendingInterrupt, SaverView, StateView } from "./supervisable-graph.ts";
 
@@ -84,10 +90,21 @@ function countAnswers(writes: readonly (readonly [string, string, unknown])[]): 
     .reduce((sum, [, , value]) => sum + (Array.isArray(value) ? value.length : 1), 0);
 }
 
-/** A version of Longhaul's state that this code does not know must not be continued. */
+/** Each validates its channel and throws StateFormatError. */
+const READERS: Partial<Record<string, (value: unknown) => unknown>> = {
+  _longhaulTask: readTaskState,
+  _longhaulMemory: readMemoryState,
+  _longhaulProgress: readProgress,
+  _longhaulLoops: readLoops,
+  _longhaulBudget: readBudgetMirror,
+  _longhaulRun: readRunState,
+};
+
+/** State that is damaged, or of a version of Longhaul that this code does not know, must not be continued. */
 function checkChannels(values: Readonly<Record<string, unknown>>): void {
   for (const [channel, value] of Object.entries(values)) {
     if (!channel.startsWith("_longhaul") || value === undefined || value === null) continue;
+    READERS[channel]?.(value);
     if ((value as { v?: unknown }).v !== 1) {
       throw new StateFormatError({ channel, found: value, expected: "an object of version 1 (`v: 1`)" });
     }

@@ -1,14 +1,7 @@
+import type { ResumeNotice } from "../run/run-step.ts";
 import type { RunFailure } from "./failure.ts";
 import type { Head } from "./head.ts";
 import type { ResumeCause } from "./recovery-events.ts";
-
-/** What travels in `configurable.longhaul_resume` to the first model call after a resume. Plain JSON. */
-export interface ResumeNote {
-  /** For the model, one short paragraph; no stack, nothing longer than one line of an error. */
-  readonly note: string;
-  /** One line for the run channel; a later success removes it. */
-  readonly lastFailure?: string | undefined;
-}
 
 const SUGGESTIONS: Readonly<Record<string, string>> = {
   CONTEXT_OVERFLOW: "Keep further results short; ask for parts instead of whole documents.",
@@ -29,7 +22,7 @@ export function resumeNote(given: {
   readonly head: Head;
   readonly cause: ResumeCause;
   readonly failure?: RunFailure | undefined;
-}): ResumeNote {
+}): ResumeNotice {
   const { head, failure } = given;
   const why = {
     crash: "The process that drove this run ended unexpectedly",

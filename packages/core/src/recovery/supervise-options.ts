@@ -1,4 +1,5 @@
 import type { BaseCallbackHandler } from "@langchain/core/callbacks/base";
+import { type BudgetOptions, resolveBudgetOptions } from "../budget/budget-options.ts";
 import type { Deps } from "../clock.ts";
 import { InvalidOptionsError } from "../errors.ts";
 import type { EventSink } from "../events/event.ts";
@@ -49,12 +50,15 @@ export interface SuperviseOptions {
   readonly onStepCap?: "stop" | "skip" | undefined;
   /** Takes up a run that ended as FAILED or NEEDS_HUMAN, with its counts at zero: a person decided so. @default false */
   readonly reopen?: boolean | undefined;
-  /** Agent steps that the recursion limit must leave room for, ≥ 1. Ignored when the config has a `recursionLimit`. @default 500 */
-  readonly steps?: number | undefined;
+  /**
+   * The run's budget, as `budgetMiddleware` has it: its step limit gives the recursion limit, and its prices count for model
+   * calls outside the agent's turns. A `recursionLimit` in the config wins. @default room for 500 steps
+   */
+  readonly budget?: BudgetOptions | undefined;
   /** Life of the lease without a renewal, milliseconds ≥ 1000; it is renewed three times in that time. @default 30000 */
   readonly leaseMs?: number | undefined;
-  /** Counts model calls (`longhaulMeter`); added to the config's callbacks. @default none */
-  readonly meter?: BaseCallbackHandler | undefined;
+  /** Counts model calls; added to the config's callbacks. `false`: none. @default a `longhaulMeter` on the storage */
+  readonly meter?: BaseCallbackHandler | false | undefined;
   /** Asks for a pause at the next superstep boundary. To cancel at once, abort the config's own `signal`. @default none */
   readonly signal?: AbortSignal | undefined;
   /** Treat SIGTERM as such a request, and a second SIGTERM as a cancel. @default true */
@@ -76,13 +80,14 @@ export interface ResolvedSupervision {
   readonly onDamagedHead: "fail" | "parent";
   readonly onStepCap: "stop" | "skip";
   readonly reopen: boolean;
+  /** Agent steps that the recursion limit leaves room for. */
   readonly steps: number;
   readonly leaseMs: number;
   readonly toolsNode: string;
   readonly drainOnSigterm: boolean;
 }
 
-/** @throws InvalidOptionsError */
+/** @throws InvalidOptionsError, BudgetTooSmallError */
 export function resolveSuperviseOptions(options: SuperviseOptions): ResolvedSupervision {
   return {
     caps: {
@@ -95,7 +100,7 @@ export function resolveSuperviseOptions(options: SuperviseOptions): ResolvedSupe
     onDamagedHead: oneOf("onDamagedHead", options.onDamagedHead ?? "fail", ["fail", "parent"]),
     onStepCap: oneOf("onStepCap", options.onStepCap ?? "stop", ["stop", "skip"]),
     reopen: options.reopen ?? false,
-    steps: atLeast("steps", options.steps ?? 500, 1),
+    steps: options.budget ? (resolveBudgetOptions(options.budget).limits.steps ?? 500) : 500,
     leaseMs: atLeast("leaseMs", options.leaseMs ?? 30_000, 1_000),
     toolsNode: options.toolsNode ?? "tools",
     drainOnSigterm: options.drainOnSigterm ?? true,

@@ -1,4 +1,5 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
+import { longhaulMeter } from "../budget/meter.ts";
 import { type Deps, withSystemDeps } from "../clock.ts";
 import { type Emit, emitter } from "../events/event.ts";
 import type { LonghaulStorage } from "../storage/longhaul-storage.ts";
@@ -101,7 +102,9 @@ async function* supervise(
   lease.lost.addEventListener("abort", () => emit({ type: "lease.lost", token }), { once: true });
   const drain = watchDrain({ signal: given.signal, sigterm: options.drainOnSigterm });
   const cancel = AbortSignal.any([drain.cancel, lease.lost, ...(config.signal ? [config.signal] : [])]);
-  const recursionLimit = options.steps * superstepsPerStep(graph) + 10;
+  // Behind the budget's own limit, which ends the run with a last word; this one only throws.
+  const recursionLimit = (options.steps + 5) * superstepsPerStep(graph);
+  const meter = given.meter ?? longhaulMeter({ storage, budget: given.budget, events: given.events, deps });
   const attempt: RunAttempt = (run) =>
     runOnce(
       driver,
@@ -113,7 +116,7 @@ async function* supervise(
         token,
         signal: cancel,
         control: drain.control(),
-        meter: given.meter,
+        meter: meter || undefined,
       }),
     );
   try {

@@ -3,6 +3,7 @@ import { isGraphDrained } from "@langchain/langgraph";
 import type { Deps } from "../clock.ts";
 import { InvalidOptionsError } from "../errors.ts";
 import type { Emit } from "../events/event.ts";
+import type { ResumeNotice } from "../run/run-step.ts";
 import { processOwner } from "../storage/owner.ts";
 import { type Admission, decideAdmission, inputIsSaved } from "./admission.ts";
 import {
@@ -20,7 +21,7 @@ import { answerOpenCalls } from "./open-calls.ts";
 import { DamagedHeadError, MissingReferenceError } from "./recovery-errors.ts";
 import type { ResumeCause } from "./recovery-events.ts";
 import { decideRecovery, type RecoveryDecision } from "./recovery-policy.ts";
-import { type ResumeNote, resumeNote } from "./resume-note.ts";
+import { resumeNote } from "./resume-note.ts";
 import { outcomeOf, type RunOutcome } from "./run-outcome.ts";
 import { isEnded, type RunRecord } from "./run-record.ts";
 import type { RunStore, StoredRun } from "./run-store.ts";
@@ -34,7 +35,7 @@ export type RunAttempt = (given: {
   readonly input: unknown;
   readonly resumed: boolean;
   readonly runId: string;
-  readonly note: ResumeNote | undefined;
+  readonly note: ResumeNotice | undefined;
 }) => AsyncIterable<unknown>;
 
 export interface SupervisionParts {
