@@ -7,7 +7,4 @@ export { type LoopDetectionOptions, loopDetectionMiddleware } from "./loop-detec
 export { type ProgressMiddlewareOptions, progressMiddleware } from "./progress-middleware.ts";
 export { runStatusMiddleware } from "./run-status-middleware.ts";
 export type { CommonOptions } from "./shared/common-options.ts";
-// effects and tools
-export { assertOrder, GuardOrderError } from "./assert-order.ts";
-export { type IdempotencyOptions, idempotencyMiddleware } from "./idempotency-middleware.ts";
 export { type ToolGuardOptions, toolGuardMiddleware } from "./tool-guard-middleware.ts";
