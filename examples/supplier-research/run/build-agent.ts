@@ -31,7 +31,7 @@ export function buildAgent(parts: AgentParts): SupervisableGraph {
     summarizer: model,
     context: { window: parts.window },
     budget: { preset: "complex", limits: { tokens: 10_000_000 } },
-    ...(without.includes("ledger") ? { effects: false } : {}),
+    effects: without.includes("ledger") ? false : {},
   } as const;
   if (parts.form === "graph") {
     return createLonghaulGraph({

@@ -50,7 +50,7 @@ export type ThreadInfo = ThreadRow;
  * - A second child of one checkpoint is a readable fork; `events` receives `checkpoint.forked`.
  * - Damage is a `DamagedRecordError` with thread, checkpoint and channel, never an absent checkpoint.
  */
-export class CompactSaver extends BaseCheckpointSaver<string> implements LonghaulStorage {
+export class CompactSaver extends BaseCheckpointSaver<never> implements LonghaulStorage {
   readonly records: RecordStore;
   readonly effects: EffectLedger;
   readonly budgets: BudgetLedger;
@@ -169,9 +169,12 @@ export class CompactSaver extends BaseCheckpointSaver<string> implements Longhau
     this.#codec.forget(id);
   }
 
-  /** Versions that no two branches share. */
-  override getNextVersion(current: string | undefined): string {
-    return this.#versions.next(current);
+  /**
+   * Versions that no two branches share: strings. The declared type is that of no value, because LangGraph's functions take a
+   * `BaseCheckpointSaver<number>` although versions of any type work; this one is taken there and as one of strings.
+   */
+  override getNextVersion(current: string | number | undefined): never {
+    return this.#versions.next(current as string | undefined) as never;
   }
 
   override getDeltaChannelHistory(

@@ -75,7 +75,7 @@ export interface LonghaulGraphOptions extends NodeOptions {
  * @throws InvalidOptionsError, BudgetTooSmallError at once
  */
 export function createLonghaulGraph(options: LonghaulGraphOptions) {
-  const { model, progress, loops, toolOptions = {} } = options;
+  const { progress, loops, toolOptions = {} } = options;
   const deps = withSystemDeps(options.deps);
   const storage = options.storage ?? memoryStorage(deps);
   const own = [

@@ -13,5 +13,4 @@ export type { NodeOptions, RequestOptions } from "./node-options.ts";
 export { type RecoverNode, type RecoverNodeOptions, recoverNode } from "./recover-node.ts";
 export { resetNode } from "./reset-node.ts";
 export { routeAfterGuard, routeAfterModel } from "./routes.ts";
-export { type RecoverNode, type RecoverNodeOptions, recoverNode } from "./recover-node.ts";
 export { type ToolsNodeOptions, toolsNode } from "./tools-node.ts";

@@ -7,5 +7,4 @@ export { type LoopDetectionOptions, loopDetectionMiddleware } from "./loop-detec
 export { type ProgressMiddlewareOptions, progressMiddleware } from "./progress-middleware.ts";
 export { runStatusMiddleware } from "./run-status-middleware.ts";
 export type { CommonOptions } from "./shared/common-options.ts";
-// effects and tools
 export { type ToolGuardOptions, toolGuardMiddleware } from "./tool-guard-middleware.ts";
