@@ -43,6 +43,7 @@ export {
   readBudgetMirror,
 } from "./budget/budget-state.ts";
 export type { StepPlan } from "./budget/budget-step.ts";
+export { budgetReport, budgetSeal, closeAnswer, endCause } from "./budget/closing-answer.ts";
 export type { GraphPlace } from "./budget/graph-rooms.ts";
 export { agentOf, longhaulMeter, type MeterOptions } from "./budget/meter.ts";
 export type { ModelPrice } from "./budget/price.ts";
@@ -70,7 +71,7 @@ export {
 export type { ContextState, RequestParts } from "./context/context-state.ts";
 export type { FoldDeps } from "./context/fold.ts";
 export { type FoldPressure, foldPressure } from "./context/fold-pressure.ts";
-export type { KeyData } from "./context/key-data.ts";
+export { type KeyData, keepData, readKeyData } from "./context/key-data.ts";
 export { type MemoryState, readMemoryState } from "./context/memory-state.ts";
 export { meterCallbacks } from "./context/meter-callbacks.ts";
 export {
@@ -80,7 +81,7 @@ export {
   prepareContext,
 } from "./context/prepare-context.ts";
 export { readTaskState, type TaskState } from "./context/task-state.ts";
-export { estimateTokens, measureMessages, measureTools } from "./context/token-measure.ts";
+export { calibrate, estimateTokens, measureMessages, measureTools } from "./context/token-measure.ts";
 export type { LeftResult } from "./context/working-view.ts";
 export type { EffectQuestion } from "./effects/ask-human.ts";
 // effects
@@ -172,7 +173,7 @@ export {
   withNotices,
 } from "./messages/notices.ts";
 export { validRequest } from "./messages/valid-request.ts";
-
+export { grantReset } from "./progress/judge-reset.ts";
 // progress
 export { isKnownSource, type KnownSources, knownSources } from "./progress/known-sources.ts";
 export {

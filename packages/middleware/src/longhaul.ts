@@ -94,10 +94,6 @@ export function longhaul(options: LonghaulOptions = {}): AgentMiddleware[] {
     context !== false &&
       contextMiddleware({
         askReset: progress !== false,
-        progressTools:
-          progress === false
-            ? []
-            : [progress?.checkpointName ?? "checkpoint", progress?.resetName ?? "reset"],
         ...context,
         ...common,
         summarizer,

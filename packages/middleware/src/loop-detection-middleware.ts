@@ -20,7 +20,12 @@ import {
 import { type AgentMiddleware, createMiddleware } from "langchain";
 import { answerToolError } from "./shared/answer-tool-error.ts";
 import { channelSchema } from "./shared/channels.ts";
-import { answerOf, commitModelCall, type ModelCallResult } from "./shared/commit-model-call.ts";
+import {
+  answerOf,
+  commitModelCall,
+  isStructuredAnswer,
+  type ModelCallResult,
+} from "./shared/commit-model-call.ts";
 import type { CommonOptions } from "./shared/common-options.ts";
 import { currentEmitter } from "./shared/origin.ts";
 
@@ -79,8 +84,9 @@ export function loopDetectionMiddleware(options: LoopDetectionOptions = {}): Age
       for (;;) {
         const result = (await handler({ ...request, messages })) as ModelCallResult;
         const answer = answerOf(result);
-        // structured output is an answer, whatever its text
-        const reply = answer && result === answer ? observeReply(state, answer, options) : undefined;
+        // structured output is an answer whatever its text, and so is what a guard further in put in its place
+        const plain = result === answer && !isStructuredAnswer(result);
+        const reply = answer && plain ? observeReply(state, answer, options) : undefined;
         state = reply?.state ?? state;
         const update = { _longhaulLoops: changed(before, state) };
         if (!answer || !reply || reply.verdict === "accept") {

@@ -78,7 +78,10 @@ export function progressMiddleware(options: ProgressMiddlewareOptions = {}): Age
       const report = progressStop(progress, request.state.messages, resolved);
       if (report !== undefined) {
         emit({ type: "progress.stop", idle: progress.idle });
-        return sealMessage({ status: "NEEDS_HUMAN", reason: "no_progress" }, report);
+        const closing = sealMessage({ status: "NEEDS_HUMAN", reason: "no_progress" }, report);
+        // wrappers further out store it once more: without an id it would stand there twice after a crash
+        closing.id = resolved.deps.newId();
+        return closing;
       }
 
       const shown = view === "own" ? viewAfterReset(messages, progress, values._longhaulData) : messages;

@@ -1,8 +1,9 @@
+import { BaseCallbackHandler } from "@langchain/core/callbacks/base";
 import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
 import { MemorySaver } from "@langchain/langgraph";
-import { type LonghaulEvent, type MemoryState, memoryStorage } from "@longhaul/core";
-import { contextMiddleware } from "@longhaul/middleware";
+import { keepData, type LonghaulEvent, type MemoryState, memoryStorage } from "@longhaul/core";
+import { contextMiddleware, progressMiddleware } from "@longhaul/middleware";
 import { callTools, type ScriptRequest, StrictChatModel, wireText } from "@longhaul/test-kit";
 import { createAgent, providerStrategy, toolStrategy } from "langchain";
 import { describe, expect, it } from "vitest";
@@ -237,8 +238,15 @@ describe("contextMiddleware", () => {
   });
 
   it("A16: the stream holds the model's tokens only, none of the summariser's and none of the memory", async () => {
-    const summarizer = new StrictChatModel({ script: () => "SUMMARISER SPEAKING" });
-    const { agent } = setup(reader(20), { summarizer });
+    const answer = {
+      done: "SUMMARISER SPEAKING of pages that were read one after the other in these steps",
+      outputs: [],
+      problems: [],
+      effect: "",
+      open: [],
+    };
+    const summarizer = new StrictChatModel({ script: () => JSON.stringify(answer) });
+    const { agent, events, model } = setup(reader(20), { summarizer });
     let streamed = "";
     const stream = await agent.stream(
       { messages: [new HumanMessage(GOAL)] },
@@ -247,8 +255,131 @@ describe("contextMiddleware", () => {
     for await (const [message] of stream as AsyncIterable<[BaseMessage, unknown]>)
       if (AIMessage.isInstance(message)) streamed += message.text;
     expect(streamed).toContain("All pages are read.");
+    expect(ofType(events, "fold.done").length).toBeGreaterThan(0);
+    expect(text(model.requests.at(-1) as never)).toContain("SUMMARISER SPEAKING");
     expect(streamed).not.toContain("SUMMARISER");
     expect(streamed).not.toContain("longhaul");
+  });
+
+  it("summaries of a model stand in the memory, are counted by the meter and heard by no other callback", async () => {
+    const answer = {
+      done: "Several pages of the ledger were read one after the other, each with forty equal rows.",
+      outputs: [{ kind: "conclusion", value: "every page has rows of the ledger", source: "read" }],
+      problems: [],
+      effect: "",
+      open: ["who owns the ledger"],
+    };
+    const summarizer = new StrictChatModel({ script: () => JSON.stringify(answer) });
+    const { agent, model } = setup(reader(20), { summarizer });
+    const heard: Record<string, number> = {};
+    const handler = (name: string) =>
+      BaseCallbackHandler.fromMethods({
+        handleChatModelStart: () => {
+          heard[name] = (heard[name] ?? 0) + 1;
+        },
+      });
+    const meter = Object.assign(handler("meter"), { name: "longhaul_meter" });
+    await agent.invoke(
+      { messages: [new HumanMessage(GOAL)] },
+      { ...config(), callbacks: [meter, handler("tracer")] },
+    );
+    expect(summarizer.requests.length).toBeGreaterThan(0);
+    expect(heard).toEqual({ meter: 21 + summarizer.requests.length, tracer: 21 });
+    expect(text(model.requests.at(-1) as never)).toContain("who owns the ledger");
+  });
+
+  it("a request that the provider finds too long is made smaller once", async () => {
+    let refused = 0;
+    const { agent, events, model } = setup(
+      ({ messages }) => {
+        const chars = messages.reduce((sum, message) => sum + wireText(message).length, 0);
+        if (chars > 6_000 && refused++ < 5)
+          return Object.assign(new Error("This model's maximum context length is 2000 tokens"), {
+            status: 400,
+          });
+        const reads = messages.filter((message) => message.role === "tool").length;
+        return model.requests.length > 30 ? "done" : callTools(["read", { page: reads }]);
+      },
+      { window: 32_000, softLimit: undefined },
+    );
+    const { messages } = await agent.invoke({ messages: [new HumanMessage(GOAL)] }, config());
+    expect(messages.at(-1)?.text).toBe("done");
+    expect(ofType(events, "context.overflow").length).toBeGreaterThan(0);
+  });
+
+  it("key data kept by a tool's body survives folds, and the recall tool reads back what left the view", async () => {
+    const create = tool(
+      async (_: object, runConfig: unknown) => {
+        keepData(runConfig, "record", { id: "REC-88123" }, "create");
+        return "created";
+      },
+      { name: "create", description: "Creates", schema: z.object({}) },
+    );
+    const next = reader(20);
+    const { agent, model } = setup(
+      [
+        callTools(["create"]),
+        ...Array.from({ length: 20 }, () => next),
+        callTools(["recall", { steps: "3" }]),
+        "done",
+      ],
+      {},
+      { tools: [create, read] },
+    );
+    await agent.invoke({ messages: [new HumanMessage(GOAL)] }, config());
+    const last = model.requests.at(-1);
+    expect(last?.messages[1]?.text).toContain('- record = {"id":"REC-88123"} [source: create]');
+    expect(last?.messages.at(-1)?.text).toContain("page 2: row-2 of the ledger");
+  });
+
+  it("with the progress tools: asked, the model resets; the next request holds goal and checkpoint and no old message", async () => {
+    const context = { window: 8_000, softLimit: 2_000, askReset: true };
+    const events: LonghaulEvent[] = [];
+    const common = { storage: memoryStorage(), events: (event: LonghaulEvent) => events.push(event) };
+    let page = 0;
+    const model = new StrictChatModel({
+      windowTokens: 8_000,
+      script: (request) => {
+        const last = wireText(request.messages.at(-1) as never);
+        if (page >= 30) return "All pages are read.";
+        if (
+          last.includes('<longhaul-notice kind="progress"') &&
+          last.includes("checkpoint") &&
+          !last.includes("was reset")
+        ) {
+          const done = Array.from({ length: page }, (_, i) => `page ${i + 1}`);
+          return callTools(
+            ["checkpoint", { goal: "read", facts: [], done, todo: ["the rest"], open: [] }],
+            ["reset", {}],
+            ["read", { page: ++page }],
+          );
+        }
+        return callTools(["read", { page: ++page }]);
+      },
+    });
+    const agent = createAgent({
+      model,
+      tools: [read],
+      middleware: [
+        progressMiddleware({ ...common, view: "context", context }),
+        contextMiddleware({ ...common, ...context }),
+      ],
+      checkpointer: new MemorySaver(),
+    });
+    await agent.invoke({ messages: [new HumanMessage(GOAL)] }, config());
+    const applied = ofType(events, "reset.applied");
+    expect(applied.length).toBeGreaterThan(1);
+    expect(ofType(events, "fold.done")).toHaveLength(0);
+    const fresh = model.requests.filter((request) =>
+      request.messages.at(-1)?.text.includes("name the next step first"),
+    );
+    expect(fresh).toHaveLength(applied.length);
+    for (const request of fresh) {
+      expect(request.messages).toHaveLength(1);
+      expect(request.messages[0]?.text).toContain(GOAL);
+      expect(request.messages[0]?.text).toMatch(/Done:\n- page 1\n/);
+      expect(request.messages[0]?.text).toMatch(/<longhaul-result tool="read">\npage \d+: row/);
+    }
   });
 
   it("refuses options that cannot work at once", () => {

@@ -175,15 +175,18 @@ describe("progressMiddleware", () => {
     expect((await state())._longhaulMemory).toMatchObject({ epoch: 1 });
   });
 
-  it("folds when the model was asked twice and does not reset", async () => {
-    const context = { window: 4_000, softLimit: 400, askReset: true };
-    const replies = [1, 2, 3, 4, 5, 6, 7].map((page) => pages(page));
-    const { say, events, state } = setUp([...replies, "Done."], { context, view: "context" }, [
-      contextMiddleware(context),
+  it("the fold comes once the model was asked twice and does not reset, and not before", async () => {
+    const order: string[] = [];
+    const events = ({ type }: LonghaulEvent) => {
+      if (type === "reset.asked" || type.startsWith("fold.")) order.push(type);
+    };
+    const context = { window: 16_000, softLimit: 1_500, askReset: true };
+    const replies = Array.from({ length: 16 }, (_, page) => pages(page));
+    const { say } = setUp([...replies, "Done."], { context, view: "context", events }, [
+      contextMiddleware({ ...context, events }),
     ]);
     await say("Find it.");
-    expect(events.filter(({ type }) => type === "reset.asked").length).toBeGreaterThanOrEqual(2);
-    expect((await state())._longhaulMemory?.summaries.length).toBeGreaterThan(0);
+    expect(order.slice(0, 3)).toEqual(["reset.asked", "reset.asked", expect.stringMatching(/^fold/)]);
   });
 
   it("refuses options that cannot work at once", () => {

@@ -30,9 +30,10 @@ export class Codec {
     this.heads = new HeadCodec(this.#classes);
   }
 
-  /** A snapshot of the value. @throws UnstorableValueError */
-  encode(value: unknown, path: string): Form {
-    return formOf(this.#encoder.encode(value, path));
+  /** Snapshots of values, each with the name of its root in errors. @throws UnstorableValueError */
+  encode(values: readonly (readonly [path: string, value: unknown])[]): Form[] {
+    const done = new Set<object>();
+    return values.map(([path, value]) => formOf(this.#encoder.encode(value, path, done)));
   }
 
   seal(text: string): Uint8Array {

@@ -4,6 +4,7 @@ import { storable } from "../address.ts";
 import type { Batch, HeadAddress, StorageDriver, ValueKey } from "../driver/driver.ts";
 import type { Form } from "../encoding/node.ts";
 import { VersionConflictError } from "../errors.ts";
+import { SerialQueue } from "../serial-queue.ts";
 import type { Codec } from "./codec.ts";
 import { valueId } from "./thread-cache.ts";
 
@@ -29,7 +30,8 @@ export class Writer {
   readonly #codec: Codec;
   readonly #events: EventSink | undefined;
   readonly #now: () => number;
-  #tail: Promise<unknown> = Promise.resolve();
+  /** One commit after another: a later one may rely on chunks that an earlier one wrote. */
+  readonly #queue = new SerialQueue();
 
   constructor(
     driver: StorageDriver,
@@ -57,7 +59,7 @@ export class Writer {
       .map((channel) => ({ channel, version: String(checkpoint.channel_versions[channel]) }));
     // the versions are mutated by the caller after this call: the head's text is made now, for each answer the storage may give
     const fixed = structuredCloneHead(checkpoint);
-    const result = await this.#inOrder(async () => {
+    const result = await this.#queue.run(async () => {
       const present = await this.#present(threadId, namespace, carried);
       const names = [...written, ...present].sort();
       const data = this.#codec.seal(this.#codec.heads.text(fixed, names, metadataText));
@@ -83,7 +85,7 @@ export class Writer {
     taskId: string,
     taskPath: string,
   ): Promise<void> {
-    const forms = writes.map(({ channel, value }) => this.#codec.encode(value, pathOf(channel)));
+    const forms = this.#codec.encode(writes.map(({ channel, value }) => [pathOf(channel), value]));
     const rows = writes.map(({ channel, index }, i) => ({
       taskId,
       index,
@@ -91,7 +93,7 @@ export class Writer {
       channel: storable("channel", channel),
       data: this.#codec.seal((forms[i] as Form).inline),
     }));
-    await this.#inOrder(() =>
+    await this.#queue.run(() =>
       this.#commit(
         address.threadId,
         address.namespace,
@@ -103,17 +105,14 @@ export class Writer {
   }
 
   #newValues(checkpoint: Checkpoint, newVersions: ChannelVersions): Value[] {
-    const values: Value[] = [];
-    for (const channel of Object.keys(newVersions)) {
-      if (!Object.hasOwn(checkpoint.channel_values ?? {}, channel)) continue;
-      const form = this.#codec.encode(checkpoint.channel_values[channel], pathOf(channel));
-      values.push({
-        channel: storable("channel", channel),
-        version: String(newVersions[channel]),
-        form,
-      });
-    }
-    return values;
+    const given = checkpoint.channel_values ?? {};
+    const channels = Object.keys(newVersions).filter((channel) => Object.hasOwn(given, channel));
+    const forms = this.#codec.encode(channels.map((channel) => [pathOf(channel), given[channel]]));
+    return channels.map((channel, i) => ({
+      channel: storable("channel", channel),
+      version: String(newVersions[channel]),
+      form: forms[i] as Form,
+    }));
   }
 
   /** Which carried values are in the storage: a checkpoint names only what can be read back. */
@@ -164,13 +163,6 @@ export class Writer {
       // the thread was deleted or pruned elsewhere: what was known to be there is not, send everything
       this.#codec.threads.forget(threadId);
     }
-  }
-
-  /** One commit after another: a later one may rely on chunks that an earlier one wrote. */
-  #inOrder<T>(job: () => Promise<T>): Promise<T> {
-    const result = this.#tail.then(job);
-    this.#tail = result.catch(() => undefined);
-    return result;
   }
 }
 

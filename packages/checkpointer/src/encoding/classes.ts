@@ -65,6 +65,7 @@ export class ClassTable {
   readonly #revive: ReadonlyMap<string, AnyClass>;
   readonly #nameOf: ReadonlyMap<unknown, string>;
   readonly #messageNames = new WeakMap<object, string>();
+  readonly #nameLists = new Map<string, readonly string[]>();
   readonly #templates = new Map<string, MessageTemplate>();
 
   constructor(reviveClasses: Readonly<Record<string, AnyClass>> = {}) {
@@ -95,6 +96,16 @@ export class ClassTable {
       this.#messageNames.set(cls, name);
     }
     return name === "" ? undefined : name;
+  }
+
+  /** The names in a message's stored list of constructor arguments. There are few different lists. */
+  splitNames(list: string): readonly string[] {
+    let names = this.#nameLists.get(list);
+    if (!names) {
+      names = list === "" ? [] : list.split(",");
+      if (this.#nameLists.size < 1_000) this.#nameLists.set(list, names);
+    }
+    return names;
   }
 
   template(name: string): MessageTemplate | undefined {

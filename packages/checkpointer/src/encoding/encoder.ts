@@ -5,7 +5,7 @@ import { Description, describe, Refusal } from "./describe.ts";
 import { Holes, type Item, TextNode, ValueNode } from "./node.ts";
 import { OP, PAIRS_AFTER } from "./ops.ts";
 import { Packer } from "./packer.ts";
-import { unchanged } from "./unchanged.ts";
+import { type Seen, unchanged } from "./unchanged.ts";
 
 /** Characters of long strings whose chunks are remembered. The strings are the state's own, so this costs little. */
 const TEXTS_MAX = 16_000_000;
@@ -21,13 +21,11 @@ interface Frame {
 }
 
 /** One call of `encode`. */
-interface Walk {
+interface Walk extends Seen {
   readonly path: string;
   readonly stack: Frame[];
   /** The sources on the stack, for cycles. */
   readonly open: Set<object>;
-  /** What was compared or built in this walk: it cannot change before the walk ends. */
-  readonly done: Set<object>;
 }
 
 /**
@@ -50,10 +48,18 @@ export class Encoder {
 
   /**
    * @param path How an error names the root: `state.messages`.
+   * @param done Shared by the values of one call, so that what stands in several of them is compared once. Never keep it over an await.
    * @throws UnstorableValueError with the path of the first value that has no stored form.
    */
-  encode(value: unknown, path: string): Item {
-    const walk: Walk = { path, stack: [], open: new Set(), done: new Set() };
+  encode(value: unknown, path: string, done = new Set<object>()): Item {
+    const walk: Walk = {
+      path,
+      stack: [],
+      open: new Set(),
+      done,
+      nodes: this.#nodes,
+      classes: this.classes,
+    };
     const { stack } = walk;
     let result: Item = this.#enter(value, walk);
     for (let top = stack.at(-1); top; top = stack.at(-1)) {
@@ -94,7 +100,7 @@ export class Encoder {
     }
     if (value === null || value instanceof Holes) return value;
     const known = this.#nodes.get(value);
-    if (known && (walk.done.has(value) || unchanged(value, known, this.classes))) {
+    if (known && (walk.done.has(value) || unchanged(value, known, walk))) {
       walk.done.add(value);
       return known;
     }

@@ -16,8 +16,8 @@ import { DICTIONARY_1 } from "./dictionary.ts";
 const MAGIC = 0x4c;
 const FORMAT = 1;
 const CODEC = { plain: 0, deflate: 1, deflateDictionary1: 2 } as const;
-/** Nothing this short gets shorter by deflate. */
-const COMPRESS_FROM = 48;
+/** Below this, packing saves a few bytes and costs more time than storing the row. */
+const COMPRESS_FROM = 160;
 /** Above this the dictionary is no help. */
 const DICTIONARY_UP_TO = 16_384;
 /** No text may claim more. Stored texts are far smaller: long strings are cut in segments. */
@@ -32,7 +32,7 @@ export function seal(text: string, compression: Compression): Uint8Array {
   let payload = raw;
   if (compression === "deflate" && raw.length >= COMPRESS_FROM) {
     const small = raw.length <= DICTIONARY_UP_TO;
-    const packed = small ? deflateRawSync(raw, SMALL) : deflateRawSync(raw);
+    const packed = deflateRawSync(raw, small ? (raw.length <= TINY_UP_TO ? TINY : SMALL) : {});
     if (packed.length < raw.length) {
       codec = small ? CODEC.deflateDictionary1 : CODEC.deflate;
       payload = packed;
@@ -51,8 +51,10 @@ export function seal(text: string, compression: Compression): Uint8Array {
   return bytes;
 }
 
-/** Small windows cost less to set up than the text costs to pack. */
-const SMALL = { level: 6, windowBits: 14, memLevel: 7, dictionary: DICTIONARY_1 } as const;
+// setting up the usual window costs more time than packing a short text; reading needs to know nothing of it
+const TINY_UP_TO = 2_048;
+const TINY = { level: 6, windowBits: 13, memLevel: 5, dictionary: DICTIONARY_1 } as const;
+const SMALL = { level: 6, windowBits: 15, memLevel: 8, dictionary: DICTIONARY_1 } as const;
 
 /** @throws DamagedRecordError with the reason, for the caller to add the place. */
 export function unseal(stored: Uint8Array): string {

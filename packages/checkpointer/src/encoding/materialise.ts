@@ -148,14 +148,21 @@ function message(values: readonly unknown[], classes: ClassTable): object {
   for (const [symbol, value] of template.symbols) made[symbol] = value;
   for (const [key, value] of stored)
     if (key !== "" && !(key in made && Object.hasOwn(made, key))) setField(made, key, value);
-  fillKwargs(kwargs, made, stored.get(""), idInKwargs);
+  fillKwargs(kwargs, made, stored.get(""), idInKwargs, classes);
   return made;
 }
 
-function fillKwargs(kwargs: Fields, made: Fields, stored: unknown, idInKwargs: unknown): void {
-  const [names, different] = (
-    typeof stored === "string" ? [stored === "" ? [] : stored.split(","), {}] : stored
-  ) as [string[], Fields];
+function fillKwargs(
+  kwargs: Fields,
+  made: Fields,
+  stored: unknown,
+  idInKwargs: unknown,
+  classes: ClassTable,
+): void {
+  const [names, different] = (typeof stored === "string" ? [classes.splitNames(stored), {}] : stored) as [
+    readonly string[],
+    Fields,
+  ];
   const [idAt, id] = Array.isArray(idInKwargs) ? idInKwargs : [idInKwargs, made.id];
   names.forEach((name, i) => {
     if (i === idAt) kwargs.id = id;

@@ -17,6 +17,16 @@ export type Item = Primitive | Holes | ValueNode | TextNode;
 export interface Form {
   readonly inline: string;
   readonly chunks: readonly Chunk[];
+  /** Kept by `runs.ts`: nodes live as long as their values, and long lists are cut anew at each step. */
+  cut?: CutMemory;
+}
+
+/** What is remembered of a form as an item of a long list. */
+export interface CutMemory {
+  /** Decides whether a run ends after this item. */
+  readonly mark: number;
+  /** The run that last began with this item. */
+  run?: { readonly units: readonly Form[]; readonly form: Form };
 }
 
 /**

@@ -1,7 +1,7 @@
-import { type Chunk, chunkOf } from "./chunk.ts";
+import { chunkOf } from "./chunk.ts";
 import { type Form, formOf, type Item } from "./node.ts";
 import { OP, type Op, PAIRS_AFTER } from "./ops.ts";
-import { runsOf, type Unit } from "./runs.ts";
+import { chunksOf, runsOf } from "./runs.ts";
 
 /** Sizes in characters of stored text. They decide where chunks are cut, not what can be read: changing them needs no new format. */
 export interface ChunkSizes {
@@ -21,13 +21,9 @@ export const ONE_PIECE: ChunkSizes = {
   textMin: Number.POSITIVE_INFINITY,
 };
 
-const RECENT_RUNS = 20_000;
-
 /** Turns items into text, and cuts what is long into chunks. The same items give the same chunks, in any process. */
 export class Packer {
   readonly sizes: ChunkSizes;
-  /** Runs of a growing list are asked for at each step; by their text, to hash each once. */
-  #runs = new Map<string, Chunk>();
 
   constructor(sizes: ChunkSizes = CHUNK_SIZES) {
     this.sizes = sizes;
@@ -35,66 +31,40 @@ export class Packer {
 
   pack(op: Op, items: readonly Item[]): Form {
     let units = unitsOf(op, items);
-    let length = lengthOf(units);
-    if (length <= this.sizes.inlineMax) return { inline: containerText(op, units), chunks: chunksOf(units) };
-    while (length > this.sizes.splitAbove && units.length > 2) {
-      units = runsOf(units).map((run) => {
-        const chunk = this.#runChunk(run);
-        return { text: `${OP.RUN},"${chunk.hash}"`, chunks: [chunk] };
-      });
-      length = lengthOf(units);
+    if (lengthOf(units) <= this.sizes.inlineMax) {
+      return { inline: containerText(op, units), chunks: chunksOf(units) };
     }
+    while (units.length > 2 && lengthOf(units) > this.sizes.splitAbove) units = runsOf(units);
     const chunk = chunkOf(containerText(op, units), chunksOf(units));
     return { inline: `${OP.REF},"${chunk.hash}"`, chunks: [chunk] };
   }
-
-  #runChunk(units: readonly Unit[]): Chunk {
-    const text = units.map((unit) => unit.text).join(",");
-    const hit = this.#runs.get(text);
-    if (hit) return hit;
-    const chunk = chunkOf(text, chunksOf(units));
-    if (this.#runs.size >= RECENT_RUNS) this.#runs = new Map();
-    this.#runs.set(text, chunk);
-    return chunk;
-  }
 }
 
-const NO_CHUNKS: readonly Chunk[] = [];
-
-function lengthOf(units: readonly Unit[]): number {
+function lengthOf(units: readonly Form[]): number {
   let length = 0;
-  for (const unit of units) length += unit.text.length + 1;
+  for (const unit of units) length += unit.inline.length + 1;
   return length;
 }
 
-function unitsOf(op: Op, items: readonly Item[]): readonly Unit[] {
+/** The parts between which a container may be cut: its items, or a key with its value. */
+function unitsOf(op: Op, items: readonly Item[]): readonly Form[] {
   const pairsAfter = PAIRS_AFTER.get(op) ?? items.length;
-  const units: Unit[] = [];
+  const units: Form[] = [];
   for (let i = 0; i < items.length; i++) {
-    const { inline, chunks } = formOf(items[i]);
+    const item = formOf(items[i]);
     if (i < pairsAfter) {
-      units.push({ text: inline, chunks });
+      units.push(item);
       continue;
     }
     const value = formOf(items[++i]);
-    const both = chunks.length === 0 ? value.chunks : [...chunks, ...value.chunks];
-    units.push({ text: `${inline},${value.inline}`, chunks: both });
+    const chunks = item.chunks.length === 0 ? value.chunks : [...item.chunks, ...value.chunks];
+    units.push({ inline: `${item.inline},${value.inline}`, chunks });
   }
   return units;
 }
 
-function chunksOf(units: readonly Unit[]): readonly Chunk[] {
-  let result: Chunk[] | undefined;
-  for (const unit of units) {
-    if (unit.chunks.length === 0) continue;
-    result ??= [];
-    for (const chunk of unit.chunks) result.push(chunk);
-  }
-  return result ?? NO_CHUNKS;
-}
-
-function containerText(op: Op, units: readonly Unit[]): string {
+function containerText(op: Op, units: readonly Form[]): string {
   let text = `${op}`;
-  for (const unit of units) text += `,${unit.text}`;
+  for (const unit of units) text += `,${unit.inline}`;
   return `${text},${OP.END}`;
 }

@@ -214,7 +214,7 @@ describe("messages and graph commands", () => {
       content: "c",
       id: "a1",
       tool_calls: [{ name: "t", args: { q: 1 }, id: "c1", type: "tool_call" }],
-      usage_metadata: { input_tokens: 1, output_tokens: 2, total_tokens: 3 },
+      usage_metadata: { input_tokens: 1, output_tokens: 2, total_tokens: 3 } as never,
       response_metadata: { model_provider: "openai", odd: new Date(3) },
     }),
     new AIMessage({ content: [{ type: "text", text: "v1" }], response_metadata: { output_version: "v1" } }),
@@ -232,7 +232,7 @@ describe("messages and graph commands", () => {
       const read = (await reload([message])) as (typeof message)[];
       expect(read[0]).toStrictEqual(message);
       expect(Object.getPrototypeOf(read[0])).toBe(Object.getPrototypeOf(message));
-      expect(Object.keys(read[0]?.lc_kwargs)).toEqual(Object.keys(message.lc_kwargs));
+      expect(Object.keys(read[0]?.lc_kwargs ?? {})).toEqual(Object.keys(message.lc_kwargs));
     },
   );
 

@@ -1,10 +1,6 @@
-import type { Chunk } from "./chunk.ts";
-
-/** One item, or one key with its value, of a container. */
-export interface Unit {
-  readonly text: string;
-  readonly chunks: readonly Chunk[];
-}
+import { chunkOf } from "./chunk.ts";
+import type { CutMemory, Form } from "./node.ts";
+import { OP } from "./ops.ts";
 
 /** Expected characters of a run. Small, because each new version of a growing list writes its last run again. */
 const TARGET = 320;
@@ -14,21 +10,46 @@ const TARGET = 320;
  * changes only the runs it touches and all others keep their hash. A border comes after an item with a probability of its
  * length over TARGET; a run has at least two items (each level must shrink) and at most four times TARGET characters.
  */
-export function runsOf(units: readonly Unit[]): (readonly Unit[])[] {
-  const runs: (readonly Unit[])[] = [];
+export function runsOf(units: readonly Form[]): Form[] {
+  const runs: Form[] = [];
   let start = 0;
   let length = 0;
   for (let i = 0; i < units.length; i++) {
-    const text = (units[i] as Unit).text;
-    length += text.length + 1;
-    const border = length > 4 * TARGET || fnv(text) < (text.length / TARGET) * 0x1_0000_0000;
+    const unit = units[i] as Form;
+    length += unit.inline.length + 1;
+    const border = length > 4 * TARGET || memoryOf(unit).mark < (unit.inline.length / TARGET) * 0x1_0000_0000;
     if ((border && i > start) || i === units.length - 1) {
-      runs.push(units.slice(start, i + 1));
+      runs.push(runOf(units, start, i + 1));
       start = i + 1;
       length = 0;
     }
   }
   return runs;
+}
+
+function runOf(units: readonly Form[], start: number, end: number): Form {
+  const memory = memoryOf(units[start] as Form);
+  if (memory.run && isSlice(memory.run.units, units, start, end)) return memory.run.form;
+  const slice = units.slice(start, end);
+  const chunk = chunkOf(slice.map((unit) => unit.inline).join(","), chunksOf(slice));
+  const form = { inline: `${OP.RUN},"${chunk.hash}"`, chunks: [chunk] };
+  memory.run = { units: slice, form };
+  return form;
+}
+
+export function chunksOf(units: readonly Form[]): Form["chunks"] {
+  return units.flatMap((unit) => unit.chunks);
+}
+
+function isSlice(slice: readonly Form[], units: readonly Form[], start: number, end: number): boolean {
+  if (slice.length !== end - start) return false;
+  for (let i = 0; i < slice.length; i++) if (slice[i] !== units[start + i]) return false;
+  return true;
+}
+
+function memoryOf(form: Form): CutMemory {
+  form.cut ??= { mark: fnv(form.inline) };
+  return form.cut;
 }
 
 function fnv(text: string): number {

@@ -3,21 +3,35 @@ import { Description, describe, Refusal } from "./describe.ts";
 import { Holes, type Item, TextNode, ValueNode } from "./node.ts";
 import { OP } from "./ops.ts";
 
+/** What a walk has found out so far. */
+export interface Seen {
+  readonly classes: ClassTable;
+  /** Objects that were compared or built in this walk: it is synchronous, so they still are as their nodes. */
+  readonly done: Set<object>;
+  readonly nodes: { get(value: object): ValueNode | undefined };
+}
+
 /** Deeper values are rebuilt instead: recursion must not overflow on a value that someone nested. */
 const MAX_DEPTH = 200;
 
-/** Whether `value` still is what `node` was made of. Strings are shared with the node, so equal ones are mostly the same pointer. */
-export function unchanged(value: object, node: ValueNode, classes: ClassTable): boolean {
-  return sameObject(value, node, classes, 0);
+/**
+ * Whether `value` still is what `node` was made of. Strings are shared with the node, so equal ones are mostly the same pointer.
+ *
+ * This runs over the whole of each changed channel at each step, so it allocates nothing for the frequent kinds. `for in` sees inherited fields
+ * too; then it finds a difference, and the value is described anew. What it does not see are symbols, and named keys of arrays, that were
+ * added to an object after it was first stored.
+ */
+export function unchanged(value: object, node: ValueNode, seen: Seen): boolean {
+  return sameObject(value, node, seen, 0);
 }
 
-function same(value: unknown, item: Item, classes: ClassTable, depth: number): boolean {
+function same(value: unknown, item: Item, seen: Seen, depth: number): boolean {
   if (typeof value !== "object" || value === null) {
     if (typeof value === "string") return sameText(value, item);
     return Object.is(value, item);
   }
   if (value instanceof Holes) return item instanceof Holes && item.count === value.count;
-  return item instanceof ValueNode && sameObject(value, item, classes, depth + 1);
+  return item instanceof ValueNode && sameObject(value, item, seen, depth + 1);
 }
 
 function sameText(value: string, item: Item): boolean {
@@ -32,82 +46,78 @@ function sameText(value: string, item: Item): boolean {
   return at === value.length;
 }
 
-function sameObject(value: object, node: ValueNode, classes: ClassTable, depth: number): boolean {
+function sameObject(value: object, node: ValueNode, seen: Seen, depth: number): boolean {
   if (depth > MAX_DEPTH) return false;
-  // the frequent kinds are compared in place, all others by their description
   if (node.op === OP.OBJECT && Object.getPrototypeOf(value) === Object.prototype) {
-    return samePairs(value as Fields, node.items, classes, depth);
+    return samePairs(value as Fields, node.items, seen, depth);
   }
-  if (node.op === OP.MESSAGE) return sameMessage(value as Fields, node, classes, depth);
-  const description = describe(value, classes);
+  if (node.op === OP.ARRAY && Array.isArray(value)) return sameItems(value, node.items, seen, depth);
+  if (node.op === OP.MESSAGE) {
+    // the same messages stand in several arrays: in the channel, in each Send
+    if (seen.done.has(value)) return seen.nodes.get(value) === node;
+    if (!sameMessage(value as Fields, node, seen, depth)) return false;
+    if (seen.nodes.get(value) === node) seen.done.add(value);
+    return true;
+  }
+  const description = describe(value, seen.classes);
   if (description instanceof Refusal || description.op !== node.op) return false;
-  return sameItems(description.items, node.items, classes, depth);
+  return sameItems(description.items, node.items, seen, depth);
 }
 
-function sameItems(
-  values: readonly unknown[],
-  items: readonly Item[],
-  classes: ClassTable,
-  depth: number,
-): boolean {
+function sameItems(values: readonly unknown[], items: readonly Item[], seen: Seen, depth: number): boolean {
   if (values.length !== items.length) return false;
   for (let i = 0; i < items.length; i++) {
     const value = values[i];
     const item = items[i] as Item;
     if (value instanceof Description) {
       if (!(item instanceof ValueNode) || value.op !== item.op) return false;
-      if (!sameItems(value.items, item.items, classes, depth + 1)) return false;
-    } else if (!same(value, item, classes, depth)) return false;
+      if (!sameItems(value.items, item.items, seen, depth + 1)) return false;
+    } else if (!same(value, item, seen, depth)) return false;
   }
   return true;
 }
 
-function samePairs(value: Fields, items: readonly Item[], classes: ClassTable, depth: number): boolean {
+function samePairs(value: Fields, items: readonly Item[], seen: Seen, depth: number): boolean {
   let i = 0;
-  for (const key of Object.keys(value)) {
-    if (i >= items.length || !sameText(key, items[i++]) || !same(value[key], items[i++], classes, depth))
+  for (const key in value) {
+    if (i >= items.length || !sameText(key, items[i++]) || !same(value[key], items[i++], seen, depth))
       return false;
   }
-  return i === items.length && Object.getOwnPropertySymbols(value).length === 0;
+  return i === items.length;
 }
 
-function sameMessage(message: Fields, node: ValueNode, classes: ClassTable, depth: number): boolean {
+function sameMessage(message: Fields, node: ValueNode, seen: Seen, depth: number): boolean {
   const [name, id, idAt, body] = node.items;
   if (!(body instanceof ValueNode) || !Object.is(message.id, id)) return false;
   const kwargs = message.lc_kwargs as Fields | undefined;
   const names = body.items.at(-1);
   // the usual case: all of the constructor's arguments were equal to the fields
   if (typeof names !== "string" || !kwargs || !(idAt === null || typeof idAt === "number")) {
-    const description = describe(message, classes);
+    const description = describe(message, seen.classes);
     if (description instanceof Refusal || description.op !== OP.MESSAGE) return false;
-    return sameItems(description.items, node.items, classes, depth);
+    return sameItems(description.items, node.items, seen, depth);
   }
-  if (classes.messageClass(message) !== name) return false;
+  if (seen.classes.messageClass(message) !== name) return false;
+  const { items } = body;
   let i = 0;
-  for (const key of Object.keys(message)) {
+  for (const key in message) {
     const field = message[key];
-    if (!isStoredField(key) || field === undefined) continue;
-    if (body.items[i++] !== key || !same(field, body.items[i++], classes, depth)) return false;
+    if (key === items[i]) {
+      if (field === undefined || !same(field, items[i + 1], seen, depth)) return false;
+      i += 2;
+    } else if (field !== undefined && isStoredField(key)) return false;
   }
-  return i === body.items.length - 2 && sameKwargs(kwargs, message, names, idAt);
+  return i === items.length - 2 && sameKwargs(kwargs, message, seen.classes.splitNames(names), idAt);
 }
 
 /** Whether the arguments still have these names, in this order, and the fields' values. */
-function sameKwargs(kwargs: Fields, message: Fields, names: string, idAt: number | null): boolean {
-  let at = 0;
-  let index = 0;
+function sameKwargs(kwargs: Fields, message: Fields, names: readonly string[], idAt: number | null): boolean {
+  let i = 0;
   let idFound: number | null = null;
-  for (const key of Object.keys(kwargs)) {
-    const position = index++;
+  for (const key in kwargs) {
     if (!Object.is(kwargs[key], message[key])) return false;
-    if (key === "id") {
-      idFound = position;
-      continue;
-    }
-    if (at > 0) at++;
-    if (!names.startsWith(key, at)) return false;
-    at += key.length;
-    if (at < names.length && names[at] !== ",") return false;
+    if (key === "id") idFound = i;
+    else if (names[i++] !== key) return false;
   }
-  return at === names.length && idFound === idAt;
+  return i === names.length && idFound === idAt;
 }

@@ -8,6 +8,7 @@ import {
   StorageWriteError,
   UnreadableTargetError,
 } from "../errors.ts";
+import { SerialQueue } from "../serial-queue.ts";
 import { APPLICATION_ID, SCHEMA, SCHEMA_VERSION } from "./schema.ts";
 
 export type Database = BetterSqlite3.Database;
@@ -34,7 +35,7 @@ export class Connection {
   readonly #statements = new Map<string, Statement>();
   #database: Database | undefined;
   #closed = false;
-  #tail: Promise<unknown> = Promise.resolve();
+  readonly #queue = new SerialQueue();
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
@@ -87,7 +88,7 @@ export class Connection {
 
   async close(): Promise<void> {
     this.#closed = true;
-    await this.#tail.catch(() => undefined);
+    await this.#queue.idle();
     this.#statements.clear();
     this.#database?.close();
     this.#database = undefined;
@@ -95,9 +96,7 @@ export class Connection {
 
   #enqueue<T>(job: (database: Database) => T): Promise<T> {
     if (this.#closed) return Promise.reject(new StorageClosedError());
-    const result = this.#tail.then(() => this.#attempt(job));
-    this.#tail = result.catch(() => undefined);
-    return result;
+    return this.#queue.run(() => this.#attempt(job));
   }
 
   async #attempt<T>(job: (database: Database) => T): Promise<T> {

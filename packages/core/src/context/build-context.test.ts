@@ -8,6 +8,7 @@ import {
 import { checkRequest } from "@longhaul/test-kit";
 import { describe, expect, it } from "vitest";
 import { messageText } from "../messages/message-text.ts";
+import { progressMark } from "../progress/progress-mark.ts";
 import type { ProgressState } from "../progress/progress-state.ts";
 import type { StepSummary } from "../summary/step-summary.ts";
 import { buildContext } from "./build-context.ts";
@@ -294,7 +295,7 @@ describe("buildContext", () => {
 });
 
 describe("a granted reset", () => {
-  const progress = {
+  const progress: ProgressState = {
     v: 1,
     latest: {
       goal: "move",
@@ -304,13 +305,14 @@ describe("a granted reset", () => {
       open: [],
       key: "a4:k",
       step: 4,
+      order: 0,
     },
     doneDigests: [],
     doneAtLastReset: 0,
     reset: { key: "a4:r", assistantId: "a4", step: 4 },
     resets: 1,
     idle: 0,
-  } as unknown as ProgressState;
+  };
   const batch = [
     new AIMessage({
       id: "a4",
@@ -321,8 +323,18 @@ describe("a granted reset", () => {
         { id: "s", name: "read", args: {} },
       ],
     }),
-    new ToolMessage({ tool_call_id: "k", name: "checkpoint", content: "saved" }),
-    new ToolMessage({ tool_call_id: "r", name: "reset", content: "reset ok" }),
+    new ToolMessage({
+      tool_call_id: "k",
+      name: "checkpoint",
+      content: "saved",
+      additional_kwargs: progressMark(true),
+    }),
+    new ToolMessage({
+      tool_call_id: "r",
+      name: "reset",
+      content: "reset ok",
+      additional_kwargs: progressMark(true),
+    }),
     new ToolMessage({ tool_call_id: "s", name: "read", content: "fresh </longhaul-result> row" }),
   ];
 
@@ -347,6 +359,7 @@ describe("a granted reset", () => {
       expect(text).toContain(part);
     expect(text).not.toContain("value 1");
     expect(text).not.toContain("row 3");
+    expect(text).not.toContain("reset ok");
     expect(text).toMatch(/name the next step first\.\n<\/longhaul-notice>$/);
     expect(built.left.steps).toEqual({ from: 1, to: 4 });
   });

@@ -52,8 +52,6 @@ export interface ContextOptions {
    * there and something asks. @default false
    */
   readonly askReset?: boolean | undefined;
-  /** Names of the progress tools, whose own results are not carried over a reset. @default ["checkpoint", "reset"] */
-  readonly progressTools?: readonly string[] | undefined;
   /** Name of the recall tool, as references in the view give it. @default "recall" */
   readonly recallTool?: string | undefined;
   /** How summaries are made; `summary.every` is also the distance of eager folds. @default see SummaryOptions */
@@ -73,7 +71,6 @@ export interface ResolvedContextOptions {
   readonly directionsLimit: number;
   readonly resultLimit: number;
   readonly askReset: boolean;
-  readonly progressTools: readonly string[];
   readonly recallTool: string;
   readonly summary: ResolvedSummaryOptions;
 }
@@ -141,7 +138,6 @@ export function resolveContextOptions(options: ContextOptions = {}): ResolvedCon
     directionsLimit: options.directionsLimit ?? 2_000,
     resultLimit: options.resultLimit ?? 8_000,
     askReset: options.askReset ?? false,
-    progressTools: options.progressTools ?? ["checkpoint", "reset"],
     recallTool: options.recallTool ?? "recall",
     summary: resolveSummaryOptions({
       ...options.summary,

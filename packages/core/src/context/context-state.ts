@@ -1,6 +1,6 @@
 import { type BaseMessage, SystemMessage } from "@langchain/core/messages";
 import type { Notice } from "../messages/notices.ts";
-import type { ProgressState } from "../progress/progress-state.ts";
+import { readProgress } from "../progress/progress-state.ts";
 import type { LonghaulValues } from "../state/channels.ts";
 import { type ContextLimits, contextLimits, type ResolvedContextOptions } from "./context-options.ts";
 import { type HistoryLayers, historyLayers } from "./layers.ts";
@@ -31,6 +31,9 @@ export interface RequestParts {
 /** Everything that the view is computed from, read and validated. */
 export interface ContextParts {
   readonly task: TaskState | undefined;
+  /** The channel as it was read. */
+  readonly stored: MemoryState;
+  /** With a granted reset in effect. */
   readonly memory: MemoryState;
   readonly layers: HistoryLayers;
   readonly limits: ContextLimits;
@@ -53,13 +56,14 @@ export function readContext(
   request: RequestParts,
 ): ContextParts {
   const stored = readMemoryState(state._longhaulMemory);
-  const progress = state._longhaulProgress as ProgressState | undefined;
+  const progress = readProgress(state._longhaulProgress);
   const task = updateTask(readTaskState(state._longhaulTask), state.messages, options);
   const reset = pendingReset(stored, progress);
   const memory = reset ? resetMemory(stored, reset, state, options) : stored;
   const tight = TIGHT_LEVELS.has(state._longhaulBudget?.level);
   return {
     task,
+    stored,
     memory,
     layers: historyLayers(state.messages, memory),
     limits: contextLimits(options, request.profileWindow, tight),

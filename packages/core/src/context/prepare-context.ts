@@ -15,7 +15,7 @@ import {
 } from "./context-state.ts";
 import type { FoldDeps } from "./fold.ts";
 import { foldIfDue } from "./fold-if-due.ts";
-import { type MemoryState, readMemoryState } from "./memory-state.ts";
+import type { MemoryState } from "./memory-state.ts";
 import { pendingReset } from "./reset-memory.ts";
 import { storeLargeResults } from "./store-results.ts";
 import { calibrate, estimateTokens } from "./token-measure.ts";
@@ -67,11 +67,11 @@ async function prepare(
   channels: LonghaulValues,
 ): Promise<PreparedContext> {
   const { state, thread } = input;
-  const stored = readMemoryState(state._longhaulMemory);
   let parts = readContext(state, options, input);
+  const { stored } = parts;
   if (state._longhaulMemory === undefined) announceWindow(parts, deps);
   checkGoal(parts);
-  parts = await archiveEpoch(parts, stored, state, thread, deps);
+  parts = await archiveEpoch(parts, state, thread, deps);
   parts = await storeResults(parts, thread, deps);
   parts = await foldIfDue(parts, state, thread, deps);
   const view = composeContext(parts);
@@ -124,11 +124,11 @@ function checkGoal({ task, memory, limits }: ContextParts): void {
 /** Summaries of the epoch that a reset has just ended go to the store, where their reference leads. */
 async function archiveEpoch(
   parts: ContextParts,
-  before: MemoryState,
   state: ContextState,
   thread: string,
   { artifacts, emit }: FoldDeps,
 ): Promise<ContextParts> {
+  const before = parts.stored;
   const reset = pendingReset(before, state._longhaulProgress);
   if (!reset) return parts;
   emit({ type: "reset.applied", epoch: parts.memory.epoch, atStep: reset.step });

@@ -5,6 +5,7 @@ import type { ProgressState } from "../progress/progress-state.ts";
 import type { LonghaulValues } from "../state/channels.ts";
 import { effectsDone } from "../summary/effects-done.ts";
 import type { ResolvedContextOptions } from "./context-options.ts";
+import { readKeyData } from "./key-data.ts";
 import type { MemorySnapshot, MemoryState } from "./memory-state.ts";
 
 type Reset = NonNullable<ProgressState["reset"]>;
@@ -60,7 +61,9 @@ export function snapshot(
   const latest = state._longhaulProgress?.latest;
   return {
     ...(latest ? { progress: pickProgress(latest) } : {}),
-    data: Object.entries(state._longhaulData?.entries ?? {}).map(([key, entry]) => dataLine(key, entry)),
+    data: Object.entries(readKeyData(state._longhaulData).entries).map(([key, entry]) =>
+      dataLine(key, entry),
+    ),
     constraints: state._longhaulTask?.constraints.length ?? 0,
     limit: Math.floor(options.memoryLimit / memory.calibration),
     toStep,

@@ -2,6 +2,7 @@ import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { shortenText } from "../artifacts/offload.ts";
 import { elementKey, type MessageGroup } from "../messages/groups.ts";
 import { messageText } from "../messages/message-text.ts";
+import { readProgressMark } from "../progress/progress-mark.ts";
 import type { ContextParts } from "./context-state.ts";
 import { type CarriedResult, type MemoryBlock, memoryBlock } from "./memory-block.ts";
 import { taskBlock } from "./task-block.ts";
@@ -66,7 +67,7 @@ function carriedResults(
 ): CarriedResult[] {
   const group = carriedGroup(memory.carriedFrom, layers.past);
   return (group?.calls ?? []).flatMap((call) => {
-    if (!call.result || options.progressTools.includes(call.name)) return [];
+    if (!call.result || readProgressMark(call.result) !== undefined) return [];
     const ref = references.get(elementKey(group?.messages[0] as BaseMessage, call.id));
     const text = messageText(call.result);
     return [

@@ -40,12 +40,17 @@ export function judgeReset(
   }
   return {
     granted: true,
-    state: {
-      ...state,
-      reset: { key: call.key, assistantId: step.assistantId, step: step.step },
-      resets: state.resets + 1,
-      doneAtLastReset: state.doneDigests.length,
-      lastResetCheckpoint: state.latest.key,
-    },
+    state: grantReset(state, { key: call.key, assistantId: step.assistantId, step: step.step }),
+  };
+}
+
+/** The state with a reset in it that uses the latest checkpoint; applied when the next request is built. */
+export function grantReset(state: ProgressState, at: NonNullable<ProgressState["reset"]>): ProgressState {
+  return {
+    ...state,
+    reset: at,
+    resets: state.resets + 1,
+    doneAtLastReset: state.doneDigests.length,
+    lastResetCheckpoint: state.latest?.key,
   };
 }

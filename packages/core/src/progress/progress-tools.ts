@@ -4,6 +4,7 @@ import { Command } from "@langchain/langgraph";
 import { z } from "zod/v4";
 import { type Emit, emitter } from "../events/event.ts";
 import { taskInput } from "../state/task-input.ts";
+import { EFFECT_METADATA } from "../tools/tool-options.ts";
 import { type CheckpointVerdict, judgeCheckpoint } from "./judge-checkpoint.ts";
 import { judgeReset } from "./judge-reset.ts";
 import { checkpointSchema } from "./normalise-progress.ts";
@@ -93,7 +94,7 @@ export function createResetTool(options: ProgressOptions = {}): DynamicStructure
 }
 
 /** Nothing outside the state is touched: the effect ledger need not record these calls. */
-const PURE = { longhaul: { effect: "none" } };
+const PURE = { [EFFECT_METADATA]: "none" };
 interface ToolConfig {
   readonly toolCall?: { readonly id?: string; readonly name?: string; readonly args?: unknown };
   readonly toolCallId?: string;

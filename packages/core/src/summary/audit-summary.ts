@@ -1,6 +1,6 @@
 import type { MessageGroup } from "../messages/groups.ts";
 import { fence } from "../messages/notices.ts";
-import { checkIdentifier, containsWhole, replaceWhole } from "./check-identifier.ts";
+import { checkIdentifier, containsWhole, KnownText, replaceWhole } from "./check-identifier.ts";
 import { cleanProse } from "./clean-prose.ts";
 import { scanIdentifiers } from "./identifiers.ts";
 import { looksLikeSecret, redactSecrets } from "./secrets.ts";
@@ -53,7 +53,7 @@ export function auditSummary(
   options: AuditOptions = {},
 ): SummaryAudit {
   const source = readSource(groups, options.isEffect);
-  const changes = new Changes(source, [source.text, ...(options.alsoKnown ?? [])].join("\n"));
+  const changes = new Changes(source, new KnownText([source.text, ...(options.alsoKnown ?? [])].join("\n")));
   const open: string[] = [];
   const prose = (text: string): string => {
     const clean = cleanProse(text, options.instructions ?? "");
@@ -97,9 +97,9 @@ class Changes {
   readonly repaired = new Map<string, string>();
   readonly reasons: string[] = [];
   readonly #source: SourceText;
-  readonly #known: string;
+  readonly #known: KnownText;
 
-  constructor(source: SourceText, known: string) {
+  constructor(source: SourceText, known: KnownText) {
     this.#source = source;
     this.#known = known;
   }
@@ -128,7 +128,7 @@ class Changes {
       const text = this.checked(clean.text);
       return text === "" ? [] : [{ kind: "conclusion", value: text, source: this.checked(at(value)) }];
     }
-    if (containsWhole(this.#known, value)) return [{ ...output, value, source: at(value) }];
+    if (containsWhole(this.#known.text, value)) return [{ ...output, value, source: at(value) }];
     if (looksLikeSecret(output.value)) {
       this.reasons.push("a credential was taken out");
       return [];
@@ -144,7 +144,7 @@ class Changes {
     const verdict = checkIdentifier({ text: value, kind }, this.#known, this.#source.identifiers);
     if (verdict.known) return [{ ...output, value, source: at(value) }];
     const inside = scanIdentifiers(value).filter((part) => part.text !== value);
-    if (verdict.repair === undefined && inside.some((part) => containsWhole(this.#known, part.text))) {
+    if (verdict.repair === undefined && inside.some((part) => containsWhole(this.#known.text, part.text))) {
       return [{ kind: "data", value: this.checked(value), source: at(inside[0]?.text ?? value) }];
     }
     this.#note(value, verdict.repair);

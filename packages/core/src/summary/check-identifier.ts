@@ -5,21 +5,37 @@ export type Verdict =
   /** `repair`: the one identifier of the source that this is a slip of. */
   | { readonly known: false; readonly repair?: string | undefined };
 
+/** A text that identifiers are looked up in. */
+export class KnownText {
+  readonly text: string;
+  #lower: string | undefined;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  get lower(): string {
+    this.#lower ??= this.text.toLowerCase();
+    return this.#lower;
+  }
+}
+
 /** Whether an identifier of a summary stands in its source, and if not, whether it is a slip of one that does. */
 export function checkIdentifier(
   identifier: { readonly text: string; readonly kind: IdentifierKind | "data" },
-  source: string,
+  source: KnownText,
   candidates: readonly Identifier[],
 ): Verdict {
   const { text, kind } = identifier;
-  if (containsWhole(source, text) || saysTheSame(text, kind, source)) return { known: true };
+  if (containsWhole(source.text, text) || saysTheSame(text, kind, source)) return { known: true };
   // Numbers are never put right: a wrong one may be a sum, and the nearest right one another thing's.
   if (kind === "quantity" || kind === "money" || kind === "date" || kind === "quoted")
     return { known: false };
   return { known: false, repair: nearest(text, candidates) };
 }
 
-function saysTheSame(text: string, kind: IdentifierKind | "data", source: string): boolean {
+function saysTheSame(text: string, kind: IdentifierKind | "data", known: KnownText): boolean {
+  const source = known.text;
   switch (kind) {
     case "quantity":
     case "money":
@@ -33,7 +49,7 @@ function saysTheSame(text: string, kind: IdentifierKind | "data", source: string
     case "name":
     case "host":
     case "email":
-      return containsWhole(source.toLowerCase(), text.toLowerCase());
+      return containsWhole(known.lower, text.toLowerCase());
     case "hash":
       // The short form of a commit.
       return text.length >= 7 && new RegExp(`(?<![0-9A-Za-z])${text.replace(/\W/g, "\\$&")}`).test(source);

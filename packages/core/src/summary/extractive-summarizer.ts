@@ -1,9 +1,12 @@
 import type { MessageGroup } from "../messages/groups.ts";
+import { fence } from "../messages/notices.ts";
+import { cleanProse } from "./clean-prose.ts";
 import { fitSummary, type SummaryLimits } from "./fit-summary.ts";
 import { digestGroups } from "./group-digest.ts";
 import { type CallFacts, type GroupFacts, readGroup } from "./group-facts.ts";
-import { type Identifier, scanIdentifiers } from "./identifiers.ts";
+import type { Identifier } from "./identifiers.ts";
 import { recordFields } from "./record-fields.ts";
+import { resultIdentifiers } from "./source-text.ts";
 import type { KeyOutput, StepSummary } from "./step-summary.ts";
 import { cutLine } from "./text-size.ts";
 
@@ -30,16 +33,21 @@ export function summariseExtractively(
       tier: 1,
       fromStep: steps[0] ?? 0,
       toStep: steps.at(-1) ?? 0,
-      done: doneOf(facts),
-      outputs: outputsOf(facts, limits.maxOutputs),
-      problems: problemsOf(facts),
+      done: safe(doneOf(facts)),
+      outputs: outputsOf(groups, limits.maxOutputs),
+      problems: problemsOf(facts).map(safe).filter(Boolean),
       effect: "",
-      open: openOf(facts),
+      open: openOf(facts).map(safe).filter(Boolean),
       by: "extractive",
       digest: digestGroups(groups),
     },
     limits,
   ).summary;
+}
+
+/** Text of tools and of the assistant, so that it cannot close a fence or command a reader. */
+function safe(text: string): string {
+  return cleanProse(text, "").text;
 }
 
 function doneOf(facts: readonly GroupFacts[]): string {
@@ -57,7 +65,7 @@ function doneOf(facts: readonly GroupFacts[]): string {
     return `${name}${count > 1 ? ` ×${count}` : ""}${shown.length > 0 ? ` (${shown.join("; ")}${more})` : ""}`;
   });
   const last = facts.findLast((group) => group.kind === "step" && group.said !== "");
-  return [calls.join(", "), last && cutLine(last.said, 200)].filter(Boolean).join(". ");
+  return [calls.join(", "), last && cutLine(last.said, 160)].filter(Boolean).join(". ");
 }
 
 /** The arguments that tell one call from another: short texts and numbers. */
@@ -78,30 +86,36 @@ function tellingArgs(call: CallFacts): string {
 
 const SHORT_RESULT = 120;
 
-function outputsOf(facts: readonly GroupFacts[], maxOutputs: number): KeyOutput[] {
+/** Answers among the outputs: the newest few, the rest is talk on the way. */
+const MOST_ANSWERS = 2;
+
+function outputsOf(groups: readonly MessageGroup[], maxOutputs: number): KeyOutput[] {
   const outputs = new Map<string, KeyOutput>();
   const add = (output: KeyOutput): void => {
+    const value = fence(output.value);
     // The newest source of a value stands, and its place in the order with it.
-    outputs.delete(output.value);
-    outputs.set(output.value, output);
+    outputs.delete(value);
+    outputs.set(value, { ...output, value });
   };
-  for (const group of facts) {
-    for (const call of group.calls) {
+  const answers = groups
+    .filter((group) => {
+      const { calls, said } = readGroup(group);
+      return group.kind === "step" && calls.length === 0 && said !== "" && !isQuestion(said);
+    })
+    .slice(-MOST_ANSWERS);
+  for (const group of groups) {
+    const facts = readGroup(group);
+    for (const call of facts.calls) {
       if (call.result === undefined || call.failed) continue;
-      for (const output of resultOutputs(call, `${call.name}, step ${group.step ?? "?"}`)) add(output);
+      for (const output of resultOutputs(group, call, `${call.name}, step ${group.step ?? "?"}`)) add(output);
     }
-    if (group.kind === "step" && group.calls.length === 0 && group.said !== "" && !isQuestion(group.said)) {
-      add({
-        kind: "conclusion",
-        value: cutLine(group.said, 200),
-        source: `answer, step ${group.step ?? "?"}`,
-      });
-    }
+    const answer = answers.includes(group) ? safe(cutLine(facts.said, 160)) : "";
+    if (answer) add({ kind: "conclusion", value: answer, source: `assistant, step ${group.step ?? "?"}` });
   }
   return fairShare([...outputs.values()], maxOutputs);
 }
 
-function resultOutputs(call: CallFacts, source: string): KeyOutput[] {
+function resultOutputs(group: MessageGroup, call: CallFacts, source: string): KeyOutput[] {
   const text = call.result as string;
   if (call.json !== undefined) {
     const fields = recordFields(call.json);
@@ -109,7 +123,7 @@ function resultOutputs(call: CallFacts, source: string): KeyOutput[] {
   }
   const line = text.trim();
   if (line !== "" && line.length <= SHORT_RESULT && !line.includes("\n")) {
-    const only = scanIdentifiers(line);
+    const only = resultIdentifiers(group, text);
     const whole = only.length === 1 && only[0]?.text === line ? kindOfOutput(only[0]) : "data";
     return [{ kind: whole, value: line, source }];
   }
@@ -118,7 +132,7 @@ function resultOutputs(call: CallFacts, source: string): KeyOutput[] {
     ...head.matchAll(/^[ \t]*(?:[-*][ \t]+)?([\p{L}][\p{L}\p{N} _.-]{0,30}[:=][ \t]+\S[^\n]{0,80})$/gmu),
   ].map((match) => (match[1] as string).trim());
   const values = pairs.slice(0, 5).map((value): KeyOutput => ({ kind: "data", value, source }));
-  const named = scanIdentifiers(head)
+  const named = resultIdentifiers(group, text)
     .filter(({ text: name, kind }) => kind !== "name" && !values.some(({ value }) => value.includes(name)))
     .slice(0, 6 - values.length)
     .map((identifier): KeyOutput => ({ kind: kindOfOutput(identifier), value: identifier.text, source }));

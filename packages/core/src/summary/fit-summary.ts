@@ -67,20 +67,20 @@ function cutList(items: readonly string[], maxWords: number): string[] {
   return kept;
 }
 
-const WEIGHT: Readonly<Record<KeyOutput["kind"], number>> = {
-  conclusion: 3,
-  id: 2,
-  path: 2,
-  url: 2,
-  data: 1,
-};
-
-/** Most needed first: the user's own, conclusions, names of things, then data; the newer first among equals. */
+/** Most needed first: the user's own, then conclusions and decisions, then the rest; the newer first among equals. */
 export function rankOutputs(outputs: readonly KeyOutput[]): KeyOutput[] {
   return outputs
-    .map((output, i) => ({ output, i, weight: WEIGHT[output.kind] + (output.source === "user" ? 3 : 0) }))
+    .map((output, i) => ({ output, i, weight: weightOf(output) }))
     .sort((a, b) => b.weight - a.weight || b.i - a.i)
     .map(({ output }) => output);
+}
+
+function weightOf({ kind, source, value }: KeyOutput): number {
+  if (source === "user") return 3;
+  // A detail of a record (`flights: origin=JFK, …`) is of less use than what names the record.
+  if (kind === "data" && /^[\w .-]{1,60}: [\w.-]{1,40}=/.test(value)) return 0;
+  // What the assistant said on the way is often only talk.
+  return kind === "conclusion" && !source.startsWith("assistant") ? 2 : 1;
 }
 
 function inOrder(all: readonly KeyOutput[], kept: readonly KeyOutput[]): KeyOutput[] {

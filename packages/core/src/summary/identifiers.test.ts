@@ -44,9 +44,9 @@ describe("findIdentifiers", () => {
   });
 
   it("keeps a short JSON value with its name and takes no key for a thing", () => {
-    const found = findIdentifiers('{"chart_id": "K7", "order_total": 7, "status":"shipped_late"}');
-    expect(found).toEqual(expect.arrayContaining(['"chart_id": "K7"', '"order_total": 7', "shipped_late"]));
-    expect(found).not.toContain("order_total");
+    const found = findIdentifiers('{"chart_id": "K7", "order_number": 7, "status":"shipped_late"}');
+    expect(found).toEqual(expect.arrayContaining(['"chart_id": "K7"', '"order_number": 7', "shipped_late"]));
+    expect(found).not.toContain("order_number");
   });
 
   it("finds identifiers inside text without spaces", () => {
@@ -99,7 +99,7 @@ describe("findIdentifiers", () => {
         expect(new Set(found).size).toBe(found.length);
         expect(findIdentifiers(text)).toEqual(found);
       }),
-      { seed: 7, numRuns: 300 },
+      { seed: 7, numRuns: 150 },
     );
   });
 

@@ -111,7 +111,7 @@ function scanTokens(text: string, urls: readonly Span[], add: Add): void {
     if (span && at < span[1] && at + token.length > span[0]) continue;
     if (!TELLING.test(token)) continue;
     if (token.length > 600) continue;
-    for (const piece of CJK.test(token) ? splitAtScripts(token) : [token]) {
+    for (const piece of /[^\x20-\x7e]/.test(token) && CJK.test(token) ? splitAtScripts(token) : [token]) {
       const offset = at + token.indexOf(piece);
       const name = classify(piece, text, offset + piece.length);
       if (name) add(name.text, name.kind, offset + piece.indexOf(name.text));
@@ -253,7 +253,7 @@ function scanQuantities(text: string, urls: readonly Span[], add: Add): void {
 /** `"chart_id": "K7"`: values of JSON fields whose name says that the value names something. */
 const FIELD = /"([A-Za-z_][\w-]{0,40})"\s{0,4}:\s{0,4}(?:"([^"\\\n]{1,120})"|(-?\d[\d.]{0,20}))/g;
 const NAMING =
-  /(?:^|[_-])(?:id|key|code|ref|no|number|sku|name|title|path|file|url|uri|hash|sha|commit|version|price|amount|total|balance|status|state|email|host|branch|ticket|order|account|region)s?$|(?:Id|ID|Key|Code|Ref|No|Number|Name|Path|Url|URL|Hash|Version|Price|Amount|Total|Status)$/;
+  /(?:^|[_-])(?:id|key|code|ref|no|number|sku|name|title|path|file|url|uri|hash|sha|commit|version|email|host|branch|ticket|order|account)s?$|(?:Id|ID|Key|Code|Ref|No|Number|Name|Path|Url|URL|Hash|Version)$/;
 
 function scanFields(text: string, add: Add): void {
   if (!text.includes('":') && !text.includes('" :')) return;

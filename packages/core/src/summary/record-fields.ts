@@ -49,7 +49,7 @@ function collect(value: Fields | readonly unknown[], at: string, depth: number, 
   for (const [name, inner] of entries) {
     if (lines.length >= MOST_RECORDS * 2) return;
     if (typeof inner === "object" && inner !== null) {
-      collect(inner as Fields, at ? `${at}.${name}` : name, depth + 1, lines);
+      collect(inner as Fields, at ? `${at} ${name}` : name, depth + 1, lines);
     }
   }
 }

@@ -20,6 +20,8 @@ const WEIGHT: Readonly<Record<IdentifierKind, number>> = {
   name: 1,
   quoted: 1,
 };
+/** What ends a value in a rendered summary. */
+const BORDER = /[\s,;=:"'()[\]]+/;
 /** Of one result or one call: a listing must not push everything else out of the index. */
 const MOST_OF_ONE_SOURCE = 25;
 
@@ -34,6 +36,9 @@ export function selectIdentifiers(
   max: number,
 ): { readonly entries: readonly IndexEntry[]; readonly left: number } {
   const known = new Set(indexed);
+  // Most are found or ruled out by one look; only those that hold a border themselves need a search.
+  const tokens = new Set(summaryText.split(BORDER));
+  const said = (text: string) => tokens.has(text) || (BORDER.test(text) && containsWhole(summaryText, text));
   const best = new Map<string, { identifier: SourceIdentifier; at: number }>();
   found.forEach((identifier, at) => {
     const { text } = identifier;
@@ -43,7 +48,7 @@ export function selectIdentifiers(
       const from =
         RANK[identifier.from] >= RANK[earlier.identifier.from] ? identifier.from : earlier.identifier.from;
       best.set(text, { identifier: { ...identifier, from }, at });
-    } else if (!known.has(text) && !containsWhole(summaryText, text)) best.set(text, { identifier, at });
+    } else if (!known.has(text) && !said(text)) best.set(text, { identifier, at });
   });
   const ranked = [...best.values()].sort(
     (a, b) =>

@@ -26,6 +26,20 @@ export interface SourceText {
 const SCAN_HEAD = 24_000;
 const SCAN_TAIL = 8_000;
 
+/** One text of a group. */
+interface Part {
+  readonly text: string;
+  readonly from: "human" | "args" | "result";
+  /** Name of the tool, `assistant` or `user`. */
+  readonly by: string;
+  /** For arguments: whether the call was answered without an error. */
+  readonly done: boolean;
+  readonly identifiers: readonly Identifier[];
+}
+
+/** A group is scanned once, however often its summary is made, judged and looked up. */
+const cache = new WeakMap<MessageGroup, readonly Part[]>();
+
 /**
  * @param isEffect which tools change the world: the arguments of their successful calls are kept before others.
  */
@@ -33,38 +47,57 @@ export function readSource(
   groups: readonly MessageGroup[],
   isEffect: (toolName: string) => boolean = () => false,
 ): SourceText {
-  const parts: { text: string; source: string }[] = [];
+  const texts: { readonly text: string; readonly source: string }[] = [];
   const identifiers: SourceIdentifier[] = [];
-  const take = (text: string, step: number, from: IndexEntry["from"], source: string): void => {
-    if (text === "") return;
-    parts.push({ text, source });
-    for (const identifier of scanLong(text)) identifiers.push({ ...identifier, step, from, source });
-  };
   let step = groups.find((group) => group.step !== undefined)?.step ?? 0;
   for (const group of groups) {
-    const facts = readGroup(group);
-    step = facts.step ?? step;
-    if (group.kind === "human") take(facts.said, step, "human", "user");
-    else take(facts.said, step, "args", `assistant, step ${step}`);
-    for (const call of facts.calls) {
-      const source = `${call.name}, step ${step}`;
-      const done = call.result !== undefined && !call.failed && isEffect(call.name);
-      parts.push({ text: call.name, source });
-      take(call.argsText, step, done ? "effect" : "args", source);
-      take(call.result ?? "", step, "result", source);
-    }
-  }
-  // JSON escapes in arguments and results hide values; the unescaped form counts as said too.
-  for (const part of [...parts]) {
-    if (part.text.includes("\\")) {
-      parts.push({ ...part, text: part.text.replace(/\\(["\\/])/g, "$1").replace(/\\n/g, "\n") });
+    step = group.step ?? step;
+    for (const part of groupParts(group)) {
+      const source = part.by === "user" ? "user" : `${part.by}, step ${step}`;
+      const from = part.from === "args" && part.done && isEffect(part.by) ? "effect" : part.from;
+      texts.push({ text: part.text, source });
+      for (const { text, kind } of part.identifiers) identifiers.push({ text, kind, step, from, source });
     }
   }
   return {
-    text: parts.map((part) => part.text).join("\n"),
+    text: texts.map((part) => part.text).join("\n"),
     identifiers,
-    locate: (value) => parts.findLast((part) => part.text.includes(value))?.source,
+    locate: (value) => texts.findLast((part) => part.text.includes(value))?.source,
   };
+}
+
+function groupParts(group: MessageGroup): readonly Part[] {
+  let parts = cache.get(group);
+  if (!parts) {
+    const facts = readGroup(group);
+    const by = group.kind === "human" ? "user" : "assistant";
+    parts = [
+      partOf(facts.said, group.kind === "human" ? "human" : "args", by, false),
+      ...facts.calls.flatMap((call) => {
+        const done = call.result !== undefined && !call.failed;
+        return [
+          partOf(`${call.name}\n${call.argsText}`, "args", call.name, done, call.argsText),
+          partOf(call.result ?? "", "result", call.name, done),
+        ];
+      }),
+    ].filter((part) => part.text !== "");
+    cache.set(group, parts);
+  }
+  return parts;
+}
+
+function partOf(text: string, from: Part["from"], by: string, done: boolean, scanned = text): Part {
+  // JSON escapes hide values; the unescaped form counts as said too.
+  const unescaped = text.includes("\\") ? `\n${text.replace(/\\(["\\/])/g, "$1").replace(/\\n/g, "\n")}` : "";
+  return { text: text + unescaped, from, by, done, identifiers: scanLong(scanned) };
+}
+
+/** Identifiers of a call's result, from the same scan. */
+export function resultIdentifiers(group: MessageGroup, result: string): readonly Identifier[] {
+  return (
+    groupParts(group).find((part) => part.from === "result" && part.text.startsWith(result))?.identifiers ??
+    []
+  );
 }
 
 function scanLong(text: string): readonly Identifier[] {

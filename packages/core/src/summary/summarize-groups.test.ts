@@ -381,11 +381,11 @@ describe("summarizeGroups", () => {
   it("A16: the summariser is called outside the user's stream: tagged, with the given callbacks only", async () => {
     const seen: unknown[] = [];
     const { model, store } = setUp(() => GOOD);
-    const invoke = model!.invoke.bind(model);
+    const invoke = model!.invoke.bind(model!);
     model!.invoke = ((input: never, config: never) => {
       seen.push(config);
       return invoke(input, config);
-    }) as typeof model.invoke;
+    }) as NonNullable<typeof model>["invoke"];
     await summarizeGroups(
       {
         thread: "t",

@@ -9,7 +9,7 @@ import { effectsDone } from "./effects-done.ts";
 import { keepOriginals } from "./keep-originals.ts";
 import { selectIdentifiers } from "./select-identifiers.ts";
 import { readSource } from "./source-text.ts";
-import type { StepSummary } from "./step-summary.ts";
+import { renderSummary, type StepSummary } from "./step-summary.ts";
 import { archive, type RangeOutcome, REF_WORDS, summarizeRange } from "./summarize-range.ts";
 import type { SummaryFailure } from "./summary-events.ts";
 import {
@@ -92,24 +92,24 @@ export async function summarizeGroups(
     }
   }
   const steps = made.map(({ summary }) => summary);
+  const index = selectIdentifiers(
+    readSource(groups, resolved.isEffect).identifiers,
+    steps.map(renderSummary).join("\n"),
+    input.knownIdentifiers,
+    resolved.maxIdentifiers,
+  );
+  const [first] = steps;
+  if (first) {
+    const toStep = steps.at(-1)?.toStep ?? first.toStep;
+    const { entries, left } = index;
+    deps.emit({ type: "summary.indexed", fromStep: first.fromStep, toStep, indexed: entries.length, left });
+  }
   return {
     ok: true,
-    summaries:
-      steps.length === 0
-        ? input.previous
-        : await mergeTiers([...input.previous, ...steps], thread, resolved, deps),
-    identifiers:
-      made.length > 0
-        ? combineIndexes(
-            made.map(({ audit }) => audit.missing),
-            resolved.maxIdentifiers,
-          )
-        : selectIdentifiers(
-            readSource(groups).identifiers,
-            "",
-            input.knownIdentifiers,
-            resolved.maxIdentifiers,
-          ).entries,
+    summaries: first
+      ? await mergeTiers([...input.previous, ...steps], thread, resolved, deps)
+      : input.previous,
+    identifiers: index.entries,
     effectsDone: effectsDone(groups, resolved.isEffect),
     artifacts,
     reused: made.every(({ reused }) => reused),
@@ -172,22 +172,4 @@ async function mergeTiers(
     list = [...next.before, ref === undefined ? summary : { ...summary, ref }, ...next.after];
   }
   return list;
-}
-
-/** The indexes of several ranges, each entry once, cut to `max`: the user's and effects' first, then the newest. */
-function combineIndexes(
-  indexes: readonly MemoryState["identifiers"][],
-  max: number,
-): MemoryState["identifiers"] {
-  const all = [...new Map(indexes.flat().map((entry) => [entry.text, entry])).values()];
-  if (all.length <= max) return all;
-  const rank = { human: 2, effect: 1, args: 0, result: 0 } as const;
-  const chosen = new Set(
-    all
-      .map((entry, at) => ({ entry, at }))
-      .sort((a, b) => rank[b.entry.from] - rank[a.entry.from] || b.at - a.at)
-      .slice(0, max)
-      .map(({ entry }) => entry),
-  );
-  return all.filter((entry) => chosen.has(entry));
 }

@@ -1,3 +1,4 @@
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { artifactRef } from "../artifacts/artifact-ref.ts";
 import { offloadText } from "../artifacts/offload.ts";
 import { digest } from "../json/canonical-json.ts";
@@ -21,7 +22,6 @@ export type RangeOutcome =
   | {
       readonly ok: true;
       readonly summary: StepSummary;
-      readonly audit: SummaryAudit;
       readonly reused: boolean;
     }
   | { readonly ok: false; readonly reason: SummaryFailure; readonly message: string };
@@ -37,36 +37,20 @@ export async function summarizeRange(
   deps: SummarizeDeps,
 ): Promise<RangeOutcome> {
   const name = nameOf(groups, options, deps.summarizer !== undefined);
-  const audit: AuditOptions = {
-    alsoKnown: [input.goal, ...input.previous.map(renderSummary)],
-    indexed: input.knownIdentifiers,
-    isEffect: options.isEffect,
-    maxIdentifiers: options.maxIdentifiers,
-    instructions: `${options.prompts.system}\n${options.prompts.schema}`,
-  };
   const found = await findSummary(input.thread, name, deps);
   if (found) {
     report(found, true, 0, deps);
-    return { ok: true, summary: found, audit: auditSummary(found, groups, audit), reused: true };
+    return { ok: true, summary: found, reused: true };
   }
-  const made = await make(groups, input, options, deps, audit);
+  const made = deps.summarizer
+    ? await makeByModel(groups, input, options, { ...deps, summarizer: deps.summarizer })
+    : // Taken from the groups word for word, so there is nothing to audit; being short is no sign of a failure.
+      { ok: true as const, summary: summariseExtractively(groups, options), calls: 0 };
   if (!made.ok) return made;
-  const kept = await keepDropped(made.audit.summary, input.thread, options, deps);
-  // The index must cover what was dropped for room too, so the audit is of the summary as it will stand.
-  const final = auditSummary(kept, groups, audit);
+  const kept = await keepDropped(made.summary, input.thread, options, deps);
   await saveSummary(input.thread, name, kept, deps);
   report(kept, false, made.calls, deps);
-  const { struck, repaired } = made.audit;
-  deps.emit({
-    type: "summary.audited",
-    fromStep: kept.fromStep,
-    toStep: kept.toStep,
-    struck,
-    repaired,
-    indexed: final.missing.length,
-    left: final.left,
-  });
-  return { ok: true, summary: kept, audit: final, reused: false };
+  return { ok: true, summary: kept, reused: false };
 }
 
 /**
@@ -87,21 +71,20 @@ function nameOf(groups: readonly MessageGroup[], options: ResolvedSummaryOptions
 }
 
 type Made =
-  | { readonly ok: true; readonly audit: SummaryAudit; readonly calls: number }
-  | (RangeOutcome & { ok: false });
+  | { readonly ok: true; readonly summary: StepSummary; readonly calls: number }
+  | { readonly ok: false; readonly reason: SummaryFailure; readonly message: string };
 
-async function make(
+async function makeByModel(
   groups: readonly MessageGroup[],
   input: SummarizeInput,
   options: ResolvedSummaryOptions,
-  deps: SummarizeDeps,
-  auditOptions: AuditOptions,
+  deps: SummarizeDeps & { readonly summarizer: BaseChatModel },
 ): Promise<Made> {
   const extract = summariseExtractively(groups, options);
-  if (!deps.summarizer) {
-    // It is made of the groups' own text; being short is no sign of a failure.
-    return { ok: true, audit: auditSummary(extract, groups, auditOptions), calls: 0 };
-  }
+  const auditOptions: AuditOptions = {
+    alsoKnown: [input.goal, ...input.previous.map(renderSummary)],
+    instructions: `${options.prompts.system}\n${options.prompts.schema}`,
+  };
   let audit: SummaryAudit | undefined;
   const { fromStep, toStep } = extract;
   const outcome = await summarizeWithModel(
@@ -140,7 +123,11 @@ async function make(
     deps.emit({ type: "summary.refused", fromStep, toStep, reason, message, calls });
     return { ok: false, reason, message };
   }
-  return { ok: true, audit: audit as SummaryAudit, calls: outcome.calls };
+  const { summary, struck, repaired } = audit as unknown as SummaryAudit;
+  if (struck.length + repaired.length > 0) {
+    deps.emit({ type: "summary.audited", fromStep, toStep, struck, repaired });
+  }
+  return { ok: true, summary, calls: outcome.calls };
 }
 
 /** Narration of a draft in words: the template asks for a sentence or two, what is beyond is cut before anything is judged. */

@@ -47,9 +47,14 @@ export type SummaryEvent =
       readonly struck: readonly string[];
       /** Identifiers that were altered by a slip and put right. */
       readonly repaired: readonly { readonly from: string; readonly to: string }[];
-      /** How many identifiers of the source went to the index because the summary lacks them. */
+    }
+  | {
+      readonly type: "summary.indexed";
+      readonly fromStep: number;
+      readonly toStep: number;
+      /** How many identifiers of the folded groups went to the index because no summary holds them. */
       readonly indexed: number;
-      /** How many more there were beyond the cap of the index; still in the messages and in `recall`. */
+      /** How many more there were beyond the cap; still in the messages and in `recall`. */
       readonly left: number;
     }
   | {

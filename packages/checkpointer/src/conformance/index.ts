@@ -1,0 +1,3 @@
+export { type ArtifactStoreFixture, artifactStoreSuite } from "./artifact-store.ts";
+export { type RecordStoreFixture, recordStoreSuite } from "./record-store.ts";
+export type { TestRunner } from "./runner.ts";
