@@ -232,13 +232,10 @@ export class BudgetKeeper {
       totals.modelCalls > 0 ? Math.ceil(totals.outputTokens / totals.modelCalls) : EXPECTED_OUTPUT;
     const usage = estimatedUsage(expectedInput(input), output);
     const price = priceFor(this.#parts.budget, input.model);
-    const wanted = {
-      id: scope.reservation as string,
-      tokens: usage.input + usage.output,
-      cost: price ? priceOf(usage, price) : 0,
-      agent: input.agent,
-    };
-    return reserveIn(scope, wanted, { checked: true, closing: plan.mode === "closing" });
+    const size = { tokens: usage.input + usage.output, cost: price ? priceOf(usage, price) : 0 };
+    const wanted = { ...size, id: scope.reservation as string, agent: input.agent };
+    // The closing call reads the same context again: where that is more than the reserve, it has to be kept too.
+    return reserveIn(scope, wanted, { checked: true, closing: plan.mode === "closing", keep: size });
   }
 
   /** A call that no meter saw (a model that runs no callbacks, an answer out of a cache) is booked by its answer. */

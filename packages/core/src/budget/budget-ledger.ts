@@ -55,6 +55,8 @@ export interface AdmissionRule {
   readonly budget: Pick<ResolvedBudget, "limits" | "reserve">;
   /** The closing call may use the reserve. @default false */
   readonly closing?: boolean | undefined;
+  /** What the closing call will need, where that is more than the reserve: a step that would not leave it is refused. */
+  readonly keep?: { readonly tokens: number; readonly cost: number } | undefined;
 }
 
 const COLLECTION = "budgets";
@@ -214,15 +216,15 @@ function refuse(
 ): Refusal | undefined {
   const { limits, reserve } = rule.budget;
   const open = reserved(record);
-  const asks: readonly [BudgetLimitName, number, number][] = [
-    ["tokens", asked.tokens, open.tokens],
-    ["cost", asked.cost, open.cost],
-    ["modelCalls", 1, open.calls],
+  const asks: readonly [BudgetLimitName, number, number, number][] = [
+    ["tokens", asked.tokens, open.tokens, rule.keep?.tokens ?? 0],
+    ["cost", asked.cost, open.cost, rule.keep?.cost ?? 0],
+    ["modelCalls", 1, open.calls, 0],
   ];
-  for (const [limit, wanted, pending] of asks) {
+  for (const [limit, wanted, pending, kept] of asks) {
     const of = limits[limit];
     if (of === undefined) continue;
-    const allowed = rule.closing ? of : usableOf(limit, of, reserve);
+    const allowed = rule.closing ? of : Math.min(usableOf(limit, of, reserve), of - kept);
     const left = allowed - usedOf(limit, record.totals) - pending;
     // Sums of prices are not exact: a thousandth of a millionth of the limit is not an overspending.
     if (wanted > left + of * 1e-9) return { limit, wanted, left: Math.max(0, left) };

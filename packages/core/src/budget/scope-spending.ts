@@ -19,14 +19,13 @@ export function budgetsAround(scope: BudgetScope): BudgetScope[] {
 export async function reserveIn(
   scope: BudgetScope,
   wanted: Wanted,
-  how: { readonly checked: boolean; readonly closing?: boolean },
+  how: { readonly checked: boolean; readonly closing?: boolean; readonly keep?: AdmissionRule["keep"] },
 ): Promise<Admission> {
   const chain = budgetsAround(scope);
   let first: Admission | undefined;
   for (const [index, { ledger, key, budget }] of chain.entries()) {
-    const rule: AdmissionRule | undefined = how.checked
-      ? { budget, closing: index === 0 && how.closing === true }
-      : undefined;
+    const own = index === 0 ? { closing: how.closing, keep: how.keep } : {};
+    const rule: AdmissionRule | undefined = how.checked ? { budget, ...own } : undefined;
     const admission = await ledger.reserve(key, wanted, rule);
     if (!admission.ok) {
       for (const taken of chain.slice(0, index)) await taken.ledger.release(taken.key, wanted.id);
