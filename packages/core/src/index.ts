@@ -43,9 +43,10 @@ export {
   readBudgetMirror,
 } from "./budget/budget-state.ts";
 export type { StepPlan } from "./budget/budget-step.ts";
+export { agentOf, CALL_KIND_KEY } from "./budget/call-metadata.ts";
 export { budgetReport, budgetSeal, closeAnswer, endCause } from "./budget/closing-answer.ts";
 export type { GraphPlace } from "./budget/graph-rooms.ts";
-export { agentOf, longhaulMeter, type MeterOptions } from "./budget/meter.ts";
+export { longhaulMeter, type MeterOptions } from "./budget/meter.ts";
 export type { ModelPrice } from "./budget/price.ts";
 export { fitsBudget } from "./budget/scope-spending.ts";
 export { stopReport } from "./budget/stop-report.ts";

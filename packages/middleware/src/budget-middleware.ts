@@ -12,6 +12,7 @@ import {
   estimateTokens,
   isAssistant,
   longhaulMeter,
+  measureTools,
   memoryStorage,
   type PlannedCall,
   readBudgetMirror,
@@ -93,7 +94,7 @@ export function budgetMiddleware(options: BudgetMiddlewareOptions = {}) {
         messages: state.messages,
         mirror: readBudgetMirror(state._longhaulBudget),
         place: graph,
-        overheadTokens: estimateTokens(request.systemMessage?.text ?? "") + tools.length * TOOL_TOKENS,
+        overheadTokens: estimateTokens(request.systemMessage?.text ?? "") + measureTools(tools),
         window: windowOf(model),
         model: modelNameOf(model),
         agent: agentOf(graph.metadata),
@@ -141,8 +142,6 @@ export function budgetMiddleware(options: BudgetMiddlewareOptions = {}) {
   });
 }
 
-/** Schema of a tool on the wire, roughly; only for the reservation, what is booked is what the provider reports. */
-const TOOL_TOKENS = 100;
 /** Assumed where a model does not tell its window. */
 const UNKNOWN_WINDOW = 32_000;
 

@@ -85,9 +85,9 @@ describe("runStatusMiddleware", () => {
   const Answer = z.object({ sum: z.number() });
   const toCommand = createMiddleware({
     name: "ToCommand",
-    stateSchema: channelSchema("_longhaulLoops"),
+    stateSchema: channelSchema("_longhaulData"),
     wrapModelCall: async (request, handler) =>
-      commitModelCall((await handler(request)) as ModelCallResult, { _longhaulLoops: { v: 1 } }),
+      commitModelCall((await handler(request)) as ModelCallResult, { _longhaulData: { v: 1, entries: {} } }),
   });
   for (const [name, middleware] of [
     ["alone", []],
@@ -131,9 +131,11 @@ describe("runStatusMiddleware", () => {
   it("sees the seal of a closing answer around middleware that commits inside and outside the budget", async () => {
     const outside = createMiddleware({
       name: "Outside",
-      stateSchema: channelSchema("_longhaulLoops"),
+      stateSchema: channelSchema("_longhaulData"),
       wrapModelCall: async (request, handler) =>
-        commitModelCall((await handler(request)) as ModelCallResult, { _longhaulLoops: { v: 1 } }),
+        commitModelCall((await handler(request)) as ModelCallResult, {
+          _longhaulData: { v: 1, entries: {} },
+        }),
     });
     const stray: Reply = {
       content: "partial",

@@ -1,6 +1,7 @@
 import type { BaseCallbackHandler } from "@langchain/core/callbacks/base";
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import type { Deps } from "../clock.ts";
+import { measureMessage, measureMessages } from "../context/token-measure.ts";
 import type { Emit } from "../events/event.ts";
 import { isAssistant } from "../messages/groups.ts";
 import { ActiveTime } from "./active-time.ts";
@@ -11,13 +12,11 @@ import { budgetRunOf } from "./budget-run.ts";
 import { type BudgetScope, currentBudgetScope, newSeenCalls, runInBudgetScope } from "./budget-scope.ts";
 import type { BudgetMirror } from "./budget-state.ts";
 import { mirrorAfter, planAfterRefusal, planStep, type StepInput, type StepPlan } from "./budget-step.ts";
-import { estimateMessage, estimateMessages } from "./estimate-tokens.ts";
 import { type GraphPlace, GraphRooms } from "./graph-rooms.ts";
-import { estimatedUsage, priceFor } from "./meter.ts";
-import { priceOf } from "./price.ts";
+import { priceFor, priceOf } from "./price.ts";
 import { addToolCallIn, releaseIn, reserveIn, settleIn } from "./scope-spending.ts";
 import { callsLeft, isLastCall, type StepRoom, stepsNeeded } from "./step-limit.ts";
-import { hasUsage, readUsage } from "./usage.ts";
+import { estimatedUsage, hasUsage, readUsage } from "./usage.ts";
 
 export interface KeeperParts {
   readonly ledger: BudgetLedger;
@@ -247,7 +246,7 @@ export class BudgetKeeper {
     const id = scope.reservation;
     if (id === undefined || scope.seen.claimed || plan.mode === "stop") return;
     if (!answer || !(modelAnswer || hasUsage(answer))) return releaseIn(scope, id);
-    const usage = readUsage(answer, { input: expectedInput(input), output: estimateMessage(answer) });
+    const usage = readUsage(answer, { input: expectedInput(input), output: measureMessage(answer) });
     const price = priceFor(this.#parts.budget, input.model);
     await settleIn(scope, id, {
       usage,
@@ -291,8 +290,8 @@ function keyWithin(parent: BudgetScope): BudgetKey {
 function expectedInput(input: ModelCallInput): number {
   const { messages, mirror, overheadTokens, window } = input;
   if (mirror?.turnInput === undefined) {
-    return Math.min(window, estimateMessages(messages) + overheadTokens);
+    return Math.min(window, measureMessages(messages) + overheadTokens);
   }
   const since = messages.slice(messages.findLastIndex(isAssistant));
-  return Math.min(window, mirror.turnInput + estimateMessages(since));
+  return Math.min(window, mirror.turnInput + measureMessages(since));
 }

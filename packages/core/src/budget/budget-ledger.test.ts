@@ -5,8 +5,7 @@ import type { Json } from "../json/json.ts";
 import { MemoryRecordStore } from "../storage/memory-storage.ts";
 import type { CompareAndSetResult, RecordKey, StoredRecord, WriteOptions } from "../storage/record-store.ts";
 import { BudgetLedger } from "./budget-ledger.ts";
-import { estimatedUsage } from "./meter.ts";
-import type { Usage } from "./usage.ts";
+import { estimatedUsage, type Usage } from "./usage.ts";
 
 const KEY = { thread: "t", run: "t:1" };
 const usage = (input: number, output = 0): Usage => ({ ...estimatedUsage(input, output), estimated: 0 });

@@ -3,17 +3,18 @@ import type { Serialized } from "@langchain/core/load/serializable";
 import type { BaseMessage } from "@langchain/core/messages";
 import type { ChatGeneration, LLMResult } from "@langchain/core/outputs";
 import { type Deps, withSystemDeps } from "../clock.ts";
+import { estimateTokens, measureMessage, measureMessages, measureTools } from "../context/token-measure.ts";
 import { InvalidOptionsError } from "../errors.ts";
 import { type EventSink, emitter } from "../events/event.ts";
 import type { LonghaulStorage } from "../storage/longhaul-storage.ts";
 import { ActiveTime } from "./active-time.ts";
 import { type BudgetOptions, type ResolvedBudget, resolveBudgetOptions } from "./budget-options.ts";
 import { type BudgetScope, currentBudgetScope, newSeenCalls } from "./budget-scope.ts";
-import { estimateMessage, estimateMessages, estimateTokens } from "./estimate-tokens.ts";
-import { dearestPrice, findPrice, type ModelPrice, priceOf } from "./price.ts";
+import { agentOf, declaredKind, modelName } from "./call-metadata.ts";
+import { type ModelPrice, priceFor, priceOf } from "./price.ts";
 import { reserveIn, settleIn } from "./scope-spending.ts";
 import { StreamUsage } from "./stream-usage.ts";
-import { type CallKind, hasUsage, readUsage, type Usage } from "./usage.ts";
+import { type CallKind, estimatedUsage, hasUsage, readUsage, type Usage } from "./usage.ts";
 
 export interface MeterOptions {
   /** Where budgets live, for calls outside any scope. @default none: such calls are not counted */
@@ -24,11 +25,6 @@ export interface MeterOptions {
   readonly events?: EventSink | undefined;
   readonly deps?: Partial<Deps> | undefined;
 }
-
-/** Metadata key by which a call says what it is for: `metadata: { longhaul_kind: "summary" }`. */
-export const CALL_KIND_KEY = "longhaul_kind";
-
-const KINDS: readonly string[] = ["turn", "summary", "retry", "judge"];
 
 /** Output tokens assumed for a call that is only starting. */
 const EXPECTED_OUTPUT = 500;
@@ -110,7 +106,7 @@ class Meter extends BaseCallbackHandler {
     metadata?: Record<string, unknown>,
   ): Promise<void> {
     const tools = (extraParams?.invocation_params as { tools?: unknown } | undefined)?.tools;
-    const estimate = estimateMessages(messages.flat()) + (tools ? estimateTokens(jsonOf(tools)) : 0);
+    const estimate = measureMessages(messages.flat()) + measureTools(Array.isArray(tools) ? tools : []);
     await this.#start(runId, estimate, extraParams, tags, metadata);
   }
 
@@ -138,7 +134,7 @@ class Meter extends BaseCallbackHandler {
     if (!call) return;
     const message = (fields?.chunk as { message?: BaseMessage } | undefined)?.message;
     call.chunks += 1;
-    call.streamedTokens += message ? estimateMessage(message) : estimateTokens(token);
+    call.streamedTokens += message ? measureMessage(message) : estimateTokens(token);
     if (message) call.stream.see(message);
   }
 
@@ -149,7 +145,7 @@ class Meter extends BaseCallbackHandler {
     const text = output.generations[0]?.[0]?.text ?? "";
     const estimate = {
       input: call.inputEstimate,
-      output: answer ? estimateMessage(answer) : estimateTokens(text),
+      output: answer ? measureMessage(answer) : estimateTokens(text),
     };
     const source = answer && hasUsage(answer) ? answer : (output.llmOutput ?? answer);
     // The final message of a stream of running totals is their sum; the stream itself knows better.
@@ -244,7 +240,8 @@ class Meter extends BaseCallbackHandler {
     const thread = metadata?.thread_id;
     const ledger = this.#options.storage?.budgets;
     if (!ledger || typeof thread !== "string") return undefined;
-    const run = (await ledger.currentRun(thread)) ?? `${thread}:1`;
+    const named = metadata?.longhaul_run;
+    const run = typeof named === "string" ? named : ((await ledger.currentRun(thread)) ?? `${thread}:1`);
     const namespace = typeof metadata?.checkpoint_ns === "string" ? metadata.checkpoint_ns : "";
     return {
       ledger,
@@ -259,14 +256,6 @@ class Meter extends BaseCallbackHandler {
       seen: newSeenCalls(),
     };
   }
-}
-
-/** Price of a model. One that is not in the table costs as the dearest: an unknown price is no gift. */
-export function priceFor(
-  budget: Pick<ResolvedBudget, "prices">,
-  model: string | undefined,
-): ModelPrice | undefined {
-  return findPrice(budget.prices, model) ?? dearestPrice(budget.prices);
 }
 
 /**
@@ -289,10 +278,6 @@ function isAbort(error: unknown): boolean {
   return name === "AbortError" || name === "TimeoutError" || code === "ABORT_ERR" || code === "ETIMEDOUT";
 }
 
-export function estimatedUsage(input: number, output: number): Usage {
-  return { input, output, cached: 0, cacheWrite: 0, reasoning: 0, estimated: input + output, suspect: false };
-}
-
 function usageMetadata(usage: Usage): unknown {
   return {
     usage_metadata: {
@@ -302,41 +287,4 @@ function usageMetadata(usage: Usage): unknown {
       output_token_details: { reasoning: usage.reasoning },
     },
   };
-}
-
-function declaredKind(
-  tags: readonly string[] | undefined,
-  metadata: Readonly<Record<string, unknown>> | undefined,
-): CallKind | undefined {
-  const tag = tags?.find((entry) => entry.startsWith("longhaul:"))?.slice("longhaul:".length);
-  const kind = metadata?.[CALL_KIND_KEY] ?? tag;
-  return typeof kind === "string" && KINDS.includes(kind) ? (kind as CallKind) : undefined;
-}
-
-/** Names on the way to the agent that makes the call; the ids in a namespace change with each run and are left out. */
-export function agentOf(metadata: Readonly<Record<string, unknown>> | undefined): string {
-  const namespace = typeof metadata?.checkpoint_ns === "string" ? metadata.checkpoint_ns : "";
-  const nodes = namespace.split("|").map((segment) => segment.split(":")[0]);
-  const path = nodes.slice(0, -1).filter(Boolean);
-  const name = metadata?.lc_agent_name;
-  if (typeof name === "string" && name !== "") path.push(name);
-  return path.length === 0 ? "main" : path.join("/");
-}
-
-function modelName(
-  extraParams: Readonly<Record<string, unknown>> | undefined,
-  metadata: Readonly<Record<string, unknown>> | undefined,
-): string | undefined {
-  const params = extraParams?.invocation_params as { model?: unknown; model_name?: unknown } | undefined;
-  return [metadata?.ls_model_name, params?.model, params?.model_name].find(
-    (name): name is string => typeof name === "string" && name !== "",
-  );
-}
-
-function jsonOf(value: unknown): string {
-  try {
-    return JSON.stringify(value) ?? "";
-  } catch {
-    return "";
-  }
 }

@@ -51,3 +51,11 @@ export function dearestPrice(prices: Readonly<Record<string, ModelPrice>>): Mode
     undefined,
   );
 }
+
+/** Price of a model. One that is not in the table costs as the dearest: an unknown price is no gift. */
+export function priceFor(
+  budget: { readonly prices: Readonly<Record<string, ModelPrice>> },
+  model: string | undefined,
+): ModelPrice | undefined {
+  return findPrice(budget.prices, model) ?? dearestPrice(budget.prices);
+}

@@ -18,6 +18,11 @@ export interface Usage {
   readonly suspect: boolean;
 }
 
+/** Usage of a call that nobody measured. */
+export function estimatedUsage(input: number, output: number): Usage {
+  return { input, output, cached: 0, cacheWrite: 0, reasoning: 0, estimated: input + output, suspect: false };
+}
+
 /** No context window is near this: a figure above it is a defect of the provider, not a bill. */
 const ABSURD = 100_000_000;
 
