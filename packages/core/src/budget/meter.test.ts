@@ -130,7 +130,7 @@ describe("longhaulMeter", () => {
     });
     const aborted = new ChunkModel([
       part(usageOf(20, 0), ""),
-      part(undefined, "a".repeat(1_200)),
+      ...Array.from({ length: 300 }, () => part(undefined, "word ")),
       Object.assign(new Error("stop"), { name: "AbortError" }),
     ]);
     await runInBudgetScope(scope(), meter, () => drain(aborted));
@@ -140,8 +140,8 @@ describe("longhaulMeter", () => {
     const { byKind, totals, reservations } = await read();
     expect(byKind.summary).toEqual({ calls: 1, tokens: 192_000 });
     expect(byKind.retry).toEqual({ calls: 1, tokens: 5_040 });
-    expect(byKind.turn).toEqual({ calls: 15, tokens: 1_800 + 5_000 + 20 + 300 });
-    expect(totals.estimatedTokens).toBe(300);
+    expect(byKind.turn).toEqual({ calls: 15, tokens: 1_800 + 5_000 + 20 + totals.estimatedTokens });
+    expect(Math.abs(totals.estimatedTokens - 300)).toBeLessThan(5);
     expect(reservations).toEqual({});
   });
 
@@ -160,7 +160,7 @@ describe("longhaulMeter", () => {
     const silent = new StrictChatModel({ script: () => ({ content: "word ".repeat(2_400), usage: null }) });
     await runInBudgetScope(scope(), meter, () => drain(silent));
     const { totals, unmeasuredCalls } = await read();
-    expect(totals.outputTokens).toBeGreaterThan(2_500);
+    expect(totals.outputTokens).toBeGreaterThan(2_350);
     expect(totals.estimatedTokens).toBe(totals.inputTokens + totals.outputTokens);
     expect(unmeasuredCalls).toBe(1);
     expect(events.map((event) => event.type)).toEqual(["model.call"]);

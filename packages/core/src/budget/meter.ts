@@ -6,6 +6,7 @@ import { type Deps, withSystemDeps } from "../clock.ts";
 import { estimateTokens, measureMessage, measureMessages, measureTools } from "../context/token-measure.ts";
 import { InvalidOptionsError } from "../errors.ts";
 import { type EventSink, emitter } from "../events/event.ts";
+import { messageText } from "../messages/message-text.ts";
 import type { LonghaulStorage } from "../storage/longhaul-storage.ts";
 import { ActiveTime } from "./active-time.ts";
 import { type BudgetOptions, type ResolvedBudget, resolveBudgetOptions } from "./budget-options.ts";
@@ -58,8 +59,8 @@ interface RunningCall {
   readonly inputEstimate: number;
   readonly startedAt: number;
   readonly stream: StreamUsage;
-  streamedTokens: number;
-  chunks: number;
+  /** What has been streamed so far, in pieces: measured only if the call fails. */
+  readonly streamed: string[];
 }
 
 class Meter extends BaseCallbackHandler {
@@ -133,8 +134,7 @@ class Meter extends BaseCallbackHandler {
     const call = this.#calls.get(runId);
     if (!call) return;
     const message = (fields?.chunk as { message?: BaseMessage } | undefined)?.message;
-    call.chunks += 1;
-    call.streamedTokens += message ? measureMessage(message) : estimateTokens(token);
+    call.streamed.push(message ? chunkText(message) : token);
     if (message) call.stream.see(message);
   }
 
@@ -189,8 +189,7 @@ class Meter extends BaseCallbackHandler {
       inputEstimate: estimate,
       startedAt: this.#deps.clock.monotonic(),
       stream: new StreamUsage(),
-      streamedTokens: 0,
-      chunks: 0,
+      streamed: [],
     };
     this.#calls.set(runId, call);
     // The scope's reservation stands already; every other call, admitted or not, is on its way: it is only counted.
@@ -263,13 +262,22 @@ class Meter extends BaseCallbackHandler {
  * or a connection that never was, used nothing.
  */
 function usageOfFailure(call: RunningCall, error: unknown): Usage {
+  const streamedTokens = estimateTokens(call.streamed.join(""));
   const reported = call.stream.total();
   if (reported) {
-    const missing = reported.output === 0 ? call.streamedTokens : 0;
+    const missing = reported.output === 0 ? streamedTokens : 0;
     return { ...reported, output: reported.output + missing, estimated: missing };
   }
-  if (call.chunks > 0) return estimatedUsage(call.inputEstimate, call.streamedTokens);
+  if (call.streamed.length > 0) return estimatedUsage(call.inputEstimate, streamedTokens);
   return isAbort(error) ? estimatedUsage(call.inputEstimate, 0) : estimatedUsage(0, 0);
+}
+
+/** Text and pieces of tool calls in a chunk. */
+function chunkText(message: BaseMessage): string {
+  const { tool_call_chunks: calls = [] } = message as {
+    tool_call_chunks?: { name?: string; args?: string }[];
+  };
+  return messageText(message) + calls.map(({ name = "", args = "" }) => name + args).join("");
 }
 
 /** An abort or a time-out comes after the request was sent: its input is billed. */
