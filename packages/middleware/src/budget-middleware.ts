@@ -6,6 +6,9 @@ import {
   appendNotice,
   BudgetKeeper,
   type BudgetOptions,
+  budgetReport,
+  budgetSeal,
+  closeAnswer,
   type EventOrigin,
   elementKey,
   emitter,
@@ -18,12 +21,8 @@ import {
   readBudgetMirror,
   readSeal,
   resolveBudgetOptions,
-  type Seal,
   type StepPlan,
   sealed,
-  sealMessage,
-  stopReasonOf,
-  stopReport,
   toolCallRefusal,
   withSystemDeps,
 } from "@longhaul/core";
@@ -103,9 +102,8 @@ export function budgetMiddleware(options: BudgetMiddlewareOptions = {}) {
       });
       const { plan } = planned;
       if (plan.mode === "stop") {
-        const report = stopReport(causeOf(plan), state, state.messages);
         const mirror = await keeper.finish(planned, undefined, false);
-        return commitModelCall(sealMessage(sealOf(plan), report), { _longhaulBudget: mirror });
+        return commitModelCall(budgetReport(plan, state, state.messages), { _longhaulBudget: mirror });
       }
       const degraded = { ...request, ...degrade(request, plan, options) };
       const result = (await keeper.call(planned, () => handler(degraded))) as ModelCallResult;
@@ -168,38 +166,26 @@ function cheaper({ cheaperModel }: BudgetMiddlewareOptions): { model?: BaseChatM
   return cheaperModel ? { model: cheaperModel } : {};
 }
 
-/** Seals the answer of a closing call. A tool call in it is not run, its text is kept. */
+/** The result of a closing call, sealed. */
 function close(
   result: ModelCallResult,
   { plan }: PlannedCall,
-  state: Parameters<typeof stopReport>[1] & { readonly messages: BaseMessage[] },
+  state: Parameters<typeof budgetReport>[1] & { readonly messages: BaseMessage[] },
 ): ModelCallResult {
-  if (plan.mode !== "closing" || isCommand(result)) return result;
-  const seal = sealOf(plan);
-  const answer = answerOf(result) as AIMessage;
-  // An inner guard has ended the run already, for its own reason.
-  if (readSeal(answer)) return result;
-  if ("structuredResponse" in result) {
-    const last = result.messages.findLast(isAssistant) as AIMessage;
-    const marked = new Map([answer, last].map((message) => [message as BaseMessage, sealed(message, seal)]));
-    return { ...result, messages: result.messages.map((message) => marked.get(message) ?? message) };
-  }
-  if (isStructuredAnswer(result)) return sealed(answer, seal);
-  const emptyText = stopReport(causeOf(plan), state, state.messages);
-  return sealed(answer, seal, { withoutCalls: true, emptyText });
+  const answer = answerOf(result);
+  if (plan.mode !== "closing" || isCommand(result) || !answer || readSeal(answer)) return result;
+  if (!isStructuredAnswer(result)) return closeAnswer(plan, answer, state, state.messages);
+  // The "call" of structured output is answered already and has to stay.
+  const seal = budgetSeal(plan);
+  if (!("structuredResponse" in result)) return sealed(answer, seal);
+  const last = result.messages.findLast(isAssistant) as AIMessage;
+  const marked = new Map([answer, last].map((message) => [message as BaseMessage, sealed(message, seal)]));
+  return { ...result, messages: result.messages.map((message) => marked.get(message) ?? message) };
 }
 
 function runOf(configurable: Readonly<Record<string, unknown>> | undefined): string | undefined {
   const run = configurable?.longhaul_run;
   return typeof run === "string" ? run : undefined;
-}
-
-function sealOf(plan: StepPlan): Seal {
-  return { status: "PAUSED", reason: stopReasonOf(causeOf(plan)) };
-}
-
-function causeOf(plan: StepPlan) {
-  return plan.cause ?? plan.position.nearest.limit;
 }
 
 function nameOf(tool: unknown): string {
