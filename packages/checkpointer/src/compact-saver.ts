@@ -104,9 +104,10 @@ export class CompactSaver extends BaseCheckpointSaver<never> implements Longhaul
     return this.#driver.open();
   }
 
-  /** Waits for calls under way and closes. Idempotent; other calls throw `StorageClosedError` afterwards. */
-  end(): Promise<void> {
-    return this.#driver.close();
+  /** Waits for writes under way and closes. Idempotent; other calls throw `StorageClosedError` afterwards. */
+  async end(): Promise<void> {
+    await this.#writer.idle();
+    await this.#driver.close();
   }
 
   /** @throws DamagedRecordError when the checkpoint is there but cannot be read. */
