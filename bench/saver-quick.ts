@@ -95,9 +95,7 @@ type Call = (saver: BaseCheckpointSaver) => Promise<unknown>;
 /** The calls that the agent's run makes. Arguments are kept by reference, as a saver gets them. */
 async function record(): Promise<Call[]> {
   const calls: Call[] = [];
-  const saver = CompactSaver.fromConnString(":memory:") as unknown as BaseCheckpointSaver & {
-    end(): Promise<void>;
-  };
+  const saver = CompactSaver.fromConnString(":memory:");
   const put = saver.put.bind(saver);
   const putWrites = saver.putWrites.bind(saver);
   saver.put = (...args) => {
@@ -146,15 +144,11 @@ async function replay(name: string, calls: readonly Call[], open: (path: string)
 
 async function close(saver: BaseCheckpointSaver): Promise<void> {
   if (saver instanceof SqliteSaver) saver.db.close();
-  else await (saver as unknown as CompactSaver).end();
+  else if (saver instanceof CompactSaver) await saver.end();
 }
 
 const calls = await record();
-const compact = await replay(
-  "CompactSaver",
-  calls,
-  (path) => CompactSaver.fromConnString(path) as unknown as BaseCheckpointSaver,
-);
+const compact = await replay("CompactSaver", calls, (path) => CompactSaver.fromConnString(path));
 const sqlite = await replay("SqliteSaver", calls, (path) => SqliteSaver.fromConnString(path));
 console.log(
   `bytes 1/${(sqlite.bytes / compact.bytes).toFixed(0)}, time 1/${(sqlite.total / compact.total).toFixed(1)}`,

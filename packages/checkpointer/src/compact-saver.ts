@@ -50,7 +50,7 @@ export type ThreadInfo = ThreadRow;
  * - A second child of one checkpoint is a readable fork; `events` receives `checkpoint.forked`.
  * - Damage is a `DamagedRecordError` with thread, checkpoint and channel, never an absent checkpoint.
  */
-export class CompactSaver extends BaseCheckpointSaver<never> implements LonghaulStorage {
+export class CompactSaver extends BaseCheckpointSaver<string> implements LonghaulStorage {
   readonly records: RecordStore;
   readonly effects: EffectLedger;
   readonly budgets: BudgetLedger;
@@ -85,7 +85,7 @@ export class CompactSaver extends BaseCheckpointSaver<never> implements Longhaul
     this.#driver = driver;
     this.#versions = new VersionSource(deps.random);
     this.#codec = new Codec(resolved);
-    this.#reader = new Reader(driver, this.#codec, (current) => this.getNextVersion(current));
+    this.#reader = new Reader(driver, this.#codec, () => this.#versions.next(undefined));
     this.#writer = new Writer(driver, this.#codec, { events: resolved.events, now: () => deps.clock.now() });
   }
 
@@ -104,9 +104,10 @@ export class CompactSaver extends BaseCheckpointSaver<never> implements Longhaul
     return this.#driver.open();
   }
 
-  /** Waits for calls under way and closes. Idempotent; other calls throw `StorageClosedError` afterwards. */
-  end(): Promise<void> {
-    return this.#driver.close();
+  /** Waits for writes under way and closes. Idempotent; other calls throw `StorageClosedError` afterwards. */
+  async end(): Promise<void> {
+    await this.#writer.idle();
+    await this.#driver.close();
   }
 
   /** @throws DamagedRecordError when the checkpoint is there but cannot be read. */
@@ -170,11 +171,13 @@ export class CompactSaver extends BaseCheckpointSaver<never> implements Longhaul
   }
 
   /**
-   * Versions that no two branches share: strings. The declared type is that of no value, because LangGraph's functions take a
-   * `BaseCheckpointSaver<number>` although versions of any type work; this one is taken there and as one of strings.
+   * Versions that no two branches share. They are strings; the second signature is there because LangGraph's `compile` and `createAgent`
+   * take savers typed for numbers only, and hand versions back as they came.
    */
-  override getNextVersion(current: string | number | undefined): never {
-    return this.#versions.next(current as string | undefined) as never;
+  override getNextVersion(current: string | undefined): string;
+  override getNextVersion(current: number | undefined): number;
+  override getNextVersion(current: string | number | undefined): string | number {
+    return this.#versions.next(current);
   }
 
   override getDeltaChannelHistory(

@@ -34,7 +34,7 @@ export function parseTarget(target: string): Target {
 
 /** A single letter before the colon is a drive, and `:memory:` has none. */
 function splitScheme(target: string): [string | undefined, string] {
-  const match = /^([a-z][a-z0-9+.-]+):(.*)$/is.exec(target);
+  const match = /^([a-z][a-z0-9+-]+):(.*)$/is.exec(target);
   return match ? [(match[1] as string).toLowerCase(), match[2] as string] : [undefined, target];
 }
 

@@ -9,7 +9,7 @@ import {
   START,
   StateGraph,
 } from "@langchain/langgraph";
-import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph-checkpoint";
+import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
 import { CompactSaver } from "@longhaul/checkpointer";
 import type { LonghaulEvent } from "@longhaul/core";
@@ -27,7 +27,7 @@ const echo = (saver: CompactSaver) =>
     .addEdge(START, "in")
     .addEdge("in", "out")
     .addEdge("out", END)
-    .compile({ checkpointer: saver as unknown as BaseCheckpointSaver });
+    .compile({ checkpointer: saver });
 
 const meta = { source: "loop" as const, step: 0, parents: {} };
 
@@ -58,7 +58,7 @@ describe("branches of a thread", () => {
         .addNode("ask", () => ({ log: [interrupt("name?") as string] }))
         .addEdge(START, "ask")
         .addEdge("ask", END)
-        .compile({ checkpointer: saver as unknown as BaseCheckpointSaver });
+        .compile({ checkpointer: saver });
     const thread = { configurable: { thread_id: "t" } };
     const first = CompactSaver.fromConnString(path);
     await build(first).invoke({ input: "x" }, thread);
@@ -149,7 +149,7 @@ describe("branches of a thread", () => {
         .addEdge(START, "plan")
         .addConditionalEdges("plan", (state) => [0, 1, 2].map((n) => new Send("work", { ...state, n })))
         .addEdge("work", END)
-        .compile({ checkpointer: saver as unknown as BaseCheckpointSaver });
+        .compile({ checkpointer: saver });
     const thread = { configurable: { thread_id: "t" }, durability: "sync" as const };
     const first = CompactSaver.fromConnString(path);
     await expect(build(first, true).invoke({ messages: [new HumanMessage("go")] }, thread)).rejects.toThrow(

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { RunnableConfig } from "@langchain/core/runnables";
 import { CompactSaver, type CompactSaverOptions } from "@longhaul/checkpointer";
 import { onTestFinished } from "vitest";
 
@@ -15,4 +16,11 @@ export function open(target: string, options?: CompactSaverOptions): CompactSave
   const saver = CompactSaver.fromConnString(target, options);
   onTestFinished(() => saver.end());
   return saver;
+}
+
+/** Channel values of a checkpoint that must be there. */
+export async function valuesOf<T>(saver: CompactSaver, config: RunnableConfig): Promise<T> {
+  const checkpoint = await saver.get(config);
+  if (!checkpoint) throw new Error("no such checkpoint");
+  return checkpoint.channel_values as T;
 }

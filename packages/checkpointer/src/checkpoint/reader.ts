@@ -18,9 +18,9 @@ import type { Head } from "./head.ts";
 export class Reader {
   readonly #driver: StorageDriver;
   readonly #codec: Codec;
-  readonly #nextVersion: (current: string | undefined) => string;
+  readonly #nextVersion: () => string;
 
-  constructor(driver: StorageDriver, codec: Codec, nextVersion: (current: string | undefined) => string) {
+  constructor(driver: StorageDriver, codec: Codec, nextVersion: () => string) {
     this.#driver = driver;
     this.#codec = codec;
     this.#nextVersion = nextVersion;
@@ -86,7 +86,7 @@ export class Reader {
     const versions = Object.values(checkpoint.channel_versions);
     checkpoint.channel_versions = {
       ...checkpoint.channel_versions,
-      [TASKS]: versions.length > 0 ? maxChannelVersion(...versions) : this.#nextVersion(undefined),
+      [TASKS]: versions.length > 0 ? maxChannelVersion(...versions) : this.#nextVersion(),
     };
   }
 }

@@ -44,6 +44,11 @@ export class Writer {
     this.#now = options.now;
   }
 
+  /** Resolves when all writes so far have ended. */
+  idle(): Promise<void> {
+    return this.#queue.idle();
+  }
+
   async putCheckpoint(
     address: PutHead,
     checkpoint: Checkpoint,

@@ -66,7 +66,11 @@ describe("values", () => {
   const cyclic: Record<string, unknown> = { list: [] };
   const shared = { s: 1 };
   const proto = JSON.parse('{"__proto__": {"polluted": true}, "constructor": 1, "a": 2}') as object;
-  const sparse = [1, , 3, , ,]; // biome-ignore lint/suspicious/noSparseArray: the case itself
+  const sparse: unknown[] = [1];
+  sparse[2] = 3;
+  sparse.length = 5;
+  const holed: unknown[] = [];
+  holed[2] = () => 1;
   const keyed = Object.assign(["m"], { index: 0, groups: undefined });
   const invalid = new Date(Number.NaN);
   const nested = new Error("outer", { cause: new TypeError("inner") });
@@ -153,7 +157,7 @@ describe("values", () => {
       new HumanMessage({ content: "x", additional_kwargs: { a: new Stranger() } }),
       "state.files.additional_kwargs.a",
     ],
-    ["after holes", [, , () => 1], "state.files[2]"], // biome-ignore lint/suspicious/noSparseArray: the case itself
+    ["after holes", holed, "state.files[2]"],
     ["a symbol as key", { a: { [Symbol("k")]: 1 } }, "state.files.a"],
     ["fields on a map", { m: Object.assign(new Map(), { extra: 1 }) }, "state.files.m"],
   ])("C11: %s is refused with its path", (_, value, path) => {

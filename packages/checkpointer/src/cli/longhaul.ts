@@ -1,0 +1,7 @@
+#!/usr/bin/env node
+import { main } from "./main.ts";
+
+process.exitCode = await main(process.argv.slice(2), {
+  out: (line) => console.log(line),
+  error: (line) => console.error(line),
+});

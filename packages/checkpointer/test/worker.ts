@@ -1,0 +1,55 @@
+// Child process of the process tests: node --import tsx worker.ts <what> <file> <name>
+import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
+import { CompactSaver } from "@longhaul/checkpointer";
+
+const [, , what, path = "", name = ""] = process.argv;
+const saver = CompactSaver.fromConnString(path);
+const meta = { source: "loop" as const, step: 0, parents: {} };
+
+if (what === "write") {
+  await saver.setup();
+  let config = await saver.put(
+    { configurable: { thread_id: `thread-${name}` } },
+    { ...emptyCheckpoint(), id: uuid6(-1) },
+    meta,
+    {},
+  );
+  for (let step = 0; step < 50; step++) {
+    const version = saver.getNextVersion(undefined);
+    const checkpoint = {
+      ...emptyCheckpoint(),
+      id: uuid6(step),
+      channel_values: { list: Array.from({ length: step }, (_, i) => `${name} ${i}`) },
+      channel_versions: { list: version },
+    };
+    config = await saver.put(config, checkpoint, meta, { list: version });
+    await Promise.all(
+      [0, 1, 2].map((task) => saver.putWrites(config, [["list", [`${step} ${task}`]]], `task-${task}`)),
+    );
+    for (;;) {
+      const key = { collection: "shared", thread: "", key: "counter" };
+      const current = await saver.records.get(key);
+      const next = Number(current?.value ?? 0) + 1;
+      if (
+        (await saver.records.compareAndSet(key, current?.version ?? null, next, { durable: step % 10 === 0 }))
+          .ok
+      )
+        break;
+    }
+  }
+  await saver.end();
+} else if (what === "die") {
+  // the last call is not awaited: what it wrote is whole or absent
+  const config = await saver.put(
+    { configurable: { thread_id: "t" } },
+    { ...emptyCheckpoint(), id: uuid6(0) },
+    meta,
+    {},
+  );
+  await saver.putWrites(config, [["a", "x".repeat(100_000)]], "task");
+  await saver.records.compareAndSet({ collection: "effects", thread: "t", key: "k" }, null, "claimed", {
+    durable: true,
+  });
+  process.send?.(config.configurable?.checkpoint_id);
+  process.kill(process.pid, "SIGKILL");
+}
