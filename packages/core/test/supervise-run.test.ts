@@ -440,6 +440,8 @@ describe("a new message on an unfinished run", () => {
     const { graph, seen } = scriptedAgent({ turns: ["both done"] });
     await superviseRun(graph, ask("do A"), thread(), { ...options, signal: AbortSignal.abort() });
     await superviseRun(graph, ask("and B"), thread(), { ...options, signal: AbortSignal.abort() });
+    await superviseRun(graph, ask("and C"), thread(), { ...options, signal: AbortSignal.abort() });
+    await killed(options);
     await superviseRun(graph, ask("and C"), thread(), options);
     expect(seen[0]?.messages).toEqual(["human: do A", "human: and B", "human: and C"]);
   });

@@ -63,8 +63,6 @@ export interface SuperviseOptions {
   readonly signal?: AbortSignal | undefined;
   /** Treat SIGTERM as such a request, and a second SIGTERM as a cancel. @default true */
   readonly drainOnSigterm?: boolean | undefined;
-  /** Node that answers tool calls, for calls that a crash left unanswered. @default "tools" */
-  readonly toolsNode?: string | undefined;
   /** Receives operators' events. @default none */
   readonly events?: EventSink | undefined;
   /** Clock, ids, random; for tests. @default the system's */
@@ -83,7 +81,6 @@ export interface ResolvedSupervision {
   /** Agent steps that the recursion limit leaves room for. */
   readonly steps: number;
   readonly leaseMs: number;
-  readonly toolsNode: string;
   readonly drainOnSigterm: boolean;
 }
 
@@ -102,7 +99,6 @@ export function resolveSuperviseOptions(options: SuperviseOptions): ResolvedSupe
     reopen: options.reopen ?? false,
     steps: options.budget ? (resolveBudgetOptions(options.budget).limits.steps ?? 500) : 500,
     leaseMs: atLeast("leaseMs", options.leaseMs ?? 30_000, 1_000),
-    toolsNode: options.toolsNode ?? "tools",
     drainOnSigterm: options.drainOnSigterm ?? true,
   };
 }

@@ -7,6 +7,8 @@ import { memoryStorage } from "../storage/memory-storage.ts";
 import { attemptConfig, threadOf } from "./attempt-config.ts";
 import { watchDrain } from "./drain.ts";
 import { keepLease } from "./lease-keeper.ts";
+import { RunJournal } from "./run-journal.ts";
+import { storageRetry } from "./storage-retry.ts";
 import {
   type GraphDriver,
   graphDriver,
@@ -15,6 +17,7 @@ import {
 } from "./supervisable-graph.ts";
 import { resolveSuperviseOptions, type SuperviseOptions } from "./supervise-options.ts";
 import type { SupervisedResult } from "./supervised-result.ts";
+import { SupervisedThread } from "./supervised-thread.ts";
 import { type RunAttempt, Supervision } from "./supervision.ts";
 
 /** State of a graph, as its `invoke` declares it. */
@@ -120,13 +123,11 @@ async function* supervise(
       }),
     );
   try {
-    const { runs } = storage;
-    const parts = {
-      driver,
-      saver,
-      threadId,
-      thread,
-      runs,
+    const retry = storageRetry({ backoff: options.backoff, deps, signal: cancel });
+    const shared = { threadId, options, deps, retry, emit };
+    const supervision = new Supervision({
+      thread: new SupervisedThread({ ...shared, config: thread, driver, saver }),
+      journal: new RunJournal({ ...shared, runs: storage.runs, token }),
       lease,
       drain,
       cancel,
@@ -134,8 +135,8 @@ async function* supervise(
       deps,
       emit,
       attempt,
-    };
-    return yield* new Supervision(parts).drive(input);
+    });
+    return yield* supervision.drive(input);
   } finally {
     drain.close();
     await lease.close();
