@@ -296,6 +296,7 @@ export { ToolTimeoutError } from "./tools/tool-errors.ts";
 export type { ToolEvent } from "./tools/tool-events.ts";
 export type { ToolLimitOptions } from "./tools/tool-limits.ts";
 export {
+  declaresEffect,
   EFFECT_METADATA,
   type EffectAnswer,
   type EffectKind,

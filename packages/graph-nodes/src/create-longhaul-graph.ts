@@ -16,6 +16,7 @@ import {
   createCheckpointTool,
   createRecallTool,
   createResetTool,
+  declaresEffect,
   type EffectOptions,
   elementKey,
   isAssistant,
@@ -86,7 +87,11 @@ export function createLonghaulGraph(options: LonghaulGraphOptions) {
     }),
   ];
   const tools = [...options.tools, ...own];
-  const request = { ...options, storage, deps, tools };
+  const context = {
+    ...options.context,
+    summary: { isEffect: declaresEffect(toolOptions), ...options.context?.summary },
+  };
+  const request = { ...options, storage, deps, tools, context };
   const optionalTools = Object.keys(toolOptions).filter((name) => toolOptions[name]?.optional);
   const messages = new StateSchema({ messages: MessagesValue });
   return new StateGraph({ state: LonghaulState, input: messages, output: messages })

@@ -61,7 +61,7 @@ export function guardNode(options: GuardNodeOptions = {}) {
       return end({ status: "NEEDS_HUMAN", reason: "no_progress" }, report);
     }
     const notices: Notice[] = resume ? [{ kind: "resume", text: resume.note }] : [];
-    if (!loops) return { _longhaulRun: running, _longhaulNotices: notices };
+    if (!loops) return { _longhaulRun: running, _longhaulNotices: { v: 1 as const, notices } };
 
     const observation = observeMessages(readLoops(state._longhaulLoops), state.messages, loops);
     const { signal, kind = "cycle", reason = "loop", evidence = "" } = observation;
@@ -74,7 +74,11 @@ export function guardNode(options: GuardNodeOptions = {}) {
       emit({ type: `loop.${signal}`, kind, reason, evidence });
       notices.push(loopHint(observation));
     }
-    return { _longhaulRun: running, _longhaulNotices: notices, _longhaulLoops: observation.state };
+    return {
+      _longhaulRun: running,
+      _longhaulNotices: { v: 1 as const, notices },
+      _longhaulLoops: observation.state,
+    };
   };
 }
 

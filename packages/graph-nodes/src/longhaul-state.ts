@@ -17,18 +17,24 @@ export interface LonghaulRequest {
   readonly estimated: number;
 }
 
+/** Channel `_longhaulNotices`: lines of the guard for the next model call. */
+export interface PendingNotices {
+  readonly v: 1;
+  readonly notices: readonly Notice[];
+}
+
 /** What the nodes read: messages, Longhaul's channels, and what one node leaves for the next. */
 export interface LonghaulNodeState extends LonghaulValues {
   readonly messages: BaseMessage[];
   readonly longhaulRequest?: LonghaulRequest | undefined;
-  readonly _longhaulNotices?: readonly Notice[] | undefined;
+  readonly _longhaulNotices?: PendingNotices | undefined;
 }
 
 /** Longhaul's channels, to spread into a StateSchema of one's own: `new StateSchema({ messages: MessagesValue, ...longhaulChannels })`. */
 export const longhaulChannels: {
   readonly [K in LonghaulChannel]: ChannelField<K>;
 } & {
-  readonly _longhaulNotices: ReducedValue<readonly Notice[] | undefined, readonly Notice[] | undefined>;
+  readonly _longhaulNotices: ReducedValue<PendingNotices | undefined, PendingNotices | undefined>;
   readonly longhaulRequest: UntrackedValue<LonghaulRequest | undefined>;
 } = {
   _longhaulTask: channelField("_longhaulTask"),
@@ -44,7 +50,7 @@ export const longhaulChannels: {
     {
       reducer: (_current: unknown, next: unknown) => next,
     },
-  ) as ReducedValue<readonly Notice[] | undefined, readonly Notice[] | undefined>,
+  ) as ReducedValue<PendingNotices | undefined, PendingNotices | undefined>,
   longhaulRequest: new UntrackedValue(z.any().optional()) as UntrackedValue<LonghaulRequest | undefined>,
 };
 

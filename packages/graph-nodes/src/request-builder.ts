@@ -44,7 +44,7 @@ export class RequestBuilder {
         state,
         thread: threadOf(config),
         ...this.#parts(),
-        notices: [...(state._longhaulNotices ?? []), ...notices],
+        notices: [...(state._longhaulNotices?.notices ?? []), ...notices],
       },
       this.#context,
       {

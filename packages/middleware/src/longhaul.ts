@@ -2,6 +2,7 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import {
   type BudgetOptions,
   type ContextOptions,
+  declaresEffect,
   type EffectOptions,
   InvalidOptionsError,
   type LoopOptions,
@@ -95,6 +96,7 @@ export function longhaul(options: LonghaulOptions = {}): AgentMiddleware[] {
       contextMiddleware({
         askReset: progress !== false,
         ...context,
+        summary: { isEffect: declaresEffect(tools), ...context?.summary },
         ...common,
         summarizer,
       }),

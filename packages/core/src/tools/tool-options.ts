@@ -169,3 +169,9 @@ function wholeAtLeast(option: string, value: number | undefined, minimum: number
   if (value !== undefined && !(Number.isInteger(value) && value >= minimum))
     throw new InvalidOptionsError({ option, value, expected: `a whole number of at least ${minimum}` });
 }
+
+/** Which tools have declared side effects: those that memory pins as done. What says nothing of itself is not listed there. */
+export function declaresEffect(tools: ToolOptionsMap | undefined): (toolName: string) => boolean {
+  const map = tools ?? {};
+  return (name) => Object.hasOwn(map, name) && (map[name]?.effect ?? "none") !== "none";
+}
