@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
-import { type BaseCheckpointSaver, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
+import { MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { CompactSaver } from "@longhaul/checkpointer";
 import { superviseRun } from "@longhaul/core";
 import Database from "better-sqlite3";
@@ -31,7 +31,7 @@ function open(pause?: AbortController) {
     .addEdge(START, "a")
     .addEdge("a", "b")
     .addEdge("b", "c")
-    .compile({ checkpointer: saver as unknown as BaseCheckpointSaver });
+    .compile({ checkpointer: saver });
   return { graph, saver };
 }
 
