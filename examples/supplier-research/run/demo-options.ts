@@ -74,7 +74,13 @@ function parse(args: readonly string[]) {
   }
 }
 
-function whole(name: string, text: string | undefined, fallback: number, least: number, most: number): number {
+function whole(
+  name: string,
+  text: string | undefined,
+  fallback: number,
+  least: number,
+  most: number,
+): number {
   const value = text === undefined ? fallback : Number(text);
   if (Number.isInteger(value) && value >= least && value <= most) return value;
   throw new UsageError(`${name} takes a whole number from ${least} to ${most}, not ${JSON.stringify(text)}.`);

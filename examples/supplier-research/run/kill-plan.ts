@@ -20,8 +20,14 @@ export function killPlan(seed: number, kills: number): readonly Kill[] {
   const plans: Kill[] = [{ kind: "tool", tool: "read_page", nth: 5 + upTo(25) }];
   const middle: readonly (() => Kill)[] = [
     () => ({ kind: "tool", tool: "read_page", nth: upTo(8) }),
-    () => ({ kind: "ledger", plan: { at: pick(["K1", "K2", "K3", "K4", "K5"]), tool: "request_quote", nth: upTo(2) } }),
-    () => ({ kind: "ledger", plan: { at: pick(["K1", "K2", "K3", "K4", "K5"]), tool: "reserve_sample", nth: 1 } }),
+    () => ({
+      kind: "ledger",
+      plan: { at: pick(["K1", "K2", "K3", "K4", "K5"]), tool: "request_quote", nth: upTo(2) },
+    }),
+    () => ({
+      kind: "ledger",
+      plan: { at: pick(["K1", "K2", "K3", "K4", "K5"]), tool: "reserve_sample", nth: 1 },
+    }),
   ];
   // In the order in which the work reaches the tools, so that each kill still lies ahead when its process starts.
   const chosen = Array.from({ length: kills - 3 }, () => Math.floor(random() * middle.length)).sort();

@@ -23,7 +23,10 @@ export function tokenCosts(
 }
 
 /** Adds calls that an agent process counted itself, for an endpoint that keeps no record for us. */
-export function addCounted(costs: TokenCosts, call: { inputTokens: number; cachedTokens: number }): TokenCosts {
+export function addCounted(
+  costs: TokenCosts,
+  call: { inputTokens: number; cachedTokens: number },
+): TokenCosts {
   return {
     calls: costs.calls + 1,
     raw: costs.raw + call.inputTokens,

@@ -58,17 +58,20 @@ describe("the brain in a layered context", () => {
       memoryLoop({ script: brain, tools, systemPrompt: SYSTEM_PROMPT, goal: goalText(catalogue), ...fields }),
     );
 
-  it.each(SEEDS.slice(0, 8))("keeps what it needs over folds, resets and cut results, seed %i", async (seed) => {
-    const result = await run(seed, { softChars: 40_000, resultChars: 8_000, askForReset: true });
-    expect(result.verdict, result.finalText).toMatchObject({ right: true });
-    expect(result.faults).toEqual([]);
-    expect(result.resets).toBeGreaterThanOrEqual(2);
-    expect(result.folds).toBeGreaterThanOrEqual(2);
-    expect(result.recalls).toBeGreaterThanOrEqual(5);
-    expect(result.largestCheckpoint).toBeLessThanOrEqual(2_000);
-    expect(result.largestView).toBeLessThan(70_000);
-    expect(result.steps).toBeLessThan(200);
-  });
+  it.each(SEEDS.slice(0, 8))(
+    "keeps what it needs over folds, resets and cut results, seed %i",
+    async (seed) => {
+      const result = await run(seed, { softChars: 40_000, resultChars: 8_000, askForReset: true });
+      expect(result.verdict, result.finalText).toMatchObject({ right: true });
+      expect(result.faults).toEqual([]);
+      expect(result.resets).toBeGreaterThanOrEqual(2);
+      expect(result.folds).toBeGreaterThanOrEqual(2);
+      expect(result.recalls).toBeGreaterThanOrEqual(5);
+      expect(result.largestCheckpoint).toBeLessThanOrEqual(2_000);
+      expect(result.largestView).toBeLessThan(70_000);
+      expect(result.steps).toBeLessThan(200);
+    },
+  );
 
   it.each([1, 2, 3])("lives with folds alone, seed %i", async (seed) => {
     const result = await run(seed, { softChars: 20_000, resultChars: 8_000, askForReset: false });
