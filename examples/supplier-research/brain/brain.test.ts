@@ -31,7 +31,7 @@ function did(name: string, args: object, result: string, text = "on it"): WireMe
 const names = (reply: ReplyParts) => (reply.toolCalls ?? []).map((call) => call.name);
 const at = (fields: Partial<Position>) => progressNote({ ...START, ...fields });
 const READ = { read: 120, quoted: 24, quoteRead: 24 };
-const TOTAL = "Quote Q-4007 of S03 Harbor Labs: 11000 EUR in total.";
+const TOTAL = "Quotation Q-4007 of S03 Harbor Labs: 11000 EUR.";
 
 describe("notes", () => {
   const name = fc.constantFrom("Harbor Labs", "Cobalt Data");
@@ -183,9 +183,9 @@ describe("the brain in Longhaul's protocols", () => {
   it("summarises in the asked form, from the transcript alone and word for word", () => {
     const form = 'Answer with one JSON object: { "done": "", "outputs": [], "problems": [] }';
     const transcript = [
-      "Verdict on S01 Cobalt Data: rejected, SOC 2 none.",
+      "Rejected S01 Cobalt Data: SOC 2 none.",
       "Price of S01 Cobalt Data: 1 EUR per month, flat.",
-      "Verdict on S02 Harbor Labs: 12000.00 EUR, SOC 2 valid.",
+      "Accepted S02 Harbor Labs: 12000.00 EUR, SOC 2 valid.",
       "For the Business plan, Rowan Works (S03) charges 1,250.00 PLN per month, whatever the number of seats.",
       at({ read: 12 }),
     ].join("\n");
@@ -202,7 +202,7 @@ describe("the brain in Longhaul's protocols", () => {
       outputs: { value: string }[];
     };
     expect(summary.outputs.map(({ value }) => value)).toEqual([
-      "Verdict on S02 Harbor Labs: 12000.00 EUR, SOC 2 valid.",
+      "Accepted S02 Harbor Labs: 12000.00 EUR, SOC 2 valid.",
       "For the Business plan, Rowan Works (S03) charges 1,250.00 PLN per month, whatever the number of seats.",
     ]);
     expect(summary.done).toContain(at({ read: 12 }));
