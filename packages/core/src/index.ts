@@ -70,6 +70,7 @@ export {
   type ContextView,
 } from "./context/build-context.ts";
 export { GoalTooLargeError, RequestTooLargeError } from "./context/context-errors.ts";
+export { contextFor } from "./context/context-for.ts";
 export {
   type ContextLimits,
   type ContextOptions,
