@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { UsageError, wholeNumber } from "../../shared/usage-error.ts";
 
 /** What one demo run is asked to do. */
 export interface DemoOptions {
@@ -19,10 +20,6 @@ export interface DemoOptions {
 
 export type DemoPart = "ledger" | "supervisor" | "memory";
 
-export class UsageError extends Error {
-  readonly code = "USAGE";
-}
-
 export const USAGE: string = `npm run demo -- [options]
   --seed N         which world, which kills (default 1)
   --kills N        how often the agent process is killed, 3 to 20 (default 4; 0 for none)
@@ -39,17 +36,17 @@ export function parseDemoOptions(args: readonly string[]): DemoOptions {
   const without = values.without ?? [];
   for (const part of without)
     if (!PARTS.includes(part as DemoPart)) throw new UsageError(`--without takes ${PARTS.join(", ")}.`);
-  const kills = whole("--kills", values.kills, 4, 0, 20);
+  const kills = wholeNumber("--kills", values.kills, 4, 0, 20);
   if (kills > 0 && kills < 3) throw new UsageError("--kills takes 0, or 3 to 20.");
   return {
-    seed: whole("--seed", values.seed, 1, 0, 2 ** 31),
+    seed: wholeNumber("--seed", values.seed, 1, 0, 2 ** 31),
     kills,
     graph: values.graph ?? false,
     baseline: values.baseline ?? true,
     keep: values.keep ?? false,
     resume: values.resume,
     without: without as DemoPart[],
-    baselineWindow: whole("--baseline-window", values["baseline-window"], 1_000_000, 1_000, 10_000_000),
+    baselineWindow: wholeNumber("--baseline-window", values["baseline-window"], 1_000_000, 1_000, 10_000_000),
   };
 }
 
@@ -72,16 +69,4 @@ function parse(args: readonly string[]) {
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error));
   }
-}
-
-function whole(
-  name: string,
-  text: string | undefined,
-  fallback: number,
-  least: number,
-  most: number,
-): number {
-  const value = text === undefined ? fallback : Number(text);
-  if (Number.isInteger(value) && value >= least && value <= most) return value;
-  throw new UsageError(`${name} takes a whole number from ${least} to ${most}, not ${JSON.stringify(text)}.`);
 }

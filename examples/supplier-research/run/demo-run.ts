@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { LonghaulError, type LonghaulEvent } from "@longhaul/core";
 import { type EffectReport, startServerProcess, ToolWorld } from "@longhaul/test-kit";
+import { addCounted, type TokenCosts, tokenCosts } from "../../shared/token-costs.ts";
 import { makeCatalogue } from "../world/catalogue.ts";
 import { checkAnswer, effectFaults, issuedQuotes } from "../world/check-answer.ts";
 import { runAgentProcess } from "./agent-child.ts";
@@ -12,7 +13,6 @@ import { databaseBytes } from "./database-size.ts";
 import type { DemoOptions } from "./demo-options.ts";
 import { describeKill, killPlan } from "./kill-plan.ts";
 import { ProgressLine } from "./progress-line.ts";
-import { addCounted, type TokenCosts, tokenCosts } from "./token-costs.ts";
 
 /** Window of the agent under Longhaul, tokens. */
 export const WINDOW = 32_000;

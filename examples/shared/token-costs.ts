@@ -13,6 +13,8 @@ export interface TokenCosts {
   readonly cachePriced: number;
 }
 
+export const NO_COSTS: TokenCosts = { calls: 0, raw: 0, cachePriced: 0 };
+
 export function tokenCosts(
   requests: readonly Pick<ServedRequest, "tokens" | "cachedTokens" | "status">[],
 ): TokenCosts {
@@ -35,4 +37,8 @@ export function addCounted(
       call.cachedTokens * CACHE_READ +
       (call.inputTokens - call.cachedTokens) * CACHE_WRITE,
   };
+}
+
+export function addCosts(a: TokenCosts, b: TokenCosts): TokenCosts {
+  return { calls: a.calls + b.calls, raw: a.raw + b.raw, cachePriced: a.cachePriced + b.cachePriced };
 }
