@@ -31,13 +31,11 @@ export function addAvailability(a: Availability, b: Availability): Availability 
 /** One model call: what it was sent, and what it answered. */
 export interface AnsweredRequest {
   readonly request: readonly BaseMessage[];
-  /** Messages of the thread before the answer. */
-  readonly history: readonly BaseMessage[];
   readonly answer: AIMessage;
 }
 
 /**
- * @param earlier text of `history`, as `readableText` gives it
+ * @param earlier text of the thread's messages before the answer, as `readableText` gives it
  * @param recalled texts that the recall calls named in a text answer with
  */
 export async function argumentAvailability(

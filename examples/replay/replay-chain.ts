@@ -40,6 +40,13 @@ export interface ChainOutcome {
   readonly failure?: string | undefined;
 }
 
+export interface ChainOptions {
+  /** Tokens of the working layer at which it folds. @default Longhaul's own */
+  readonly softLimit?: number | undefined;
+  /** Longest request that the model takes, in tokens. @default the window that Longhaul is told */
+  readonly providerWindow?: number | undefined;
+}
+
 /** Window of the models that long recordings come from, tokens. */
 const WINDOW = 128_000;
 /** Above it Longhaul cuts by rule, so that no soft limit can be larger. */
@@ -51,7 +58,7 @@ export const HARD_LIMIT: number = WINDOW * 0.8;
  */
 export async function replayChain(
   runs: readonly RecordedRun[],
-  options: { readonly softLimit?: number | undefined } = {},
+  { softLimit, providerWindow = WINDOW }: ChainOptions = {},
 ): Promise<ChainOutcome> {
   const script = replayScript(runs);
   const thread = "replay";
@@ -59,7 +66,7 @@ export async function replayChain(
   const model = new StrictChatModel({
     script: script.replies,
     profile: { maxInputTokens: WINDOW },
-    windowTokens: WINDOW,
+    windowTokens: providerWindow,
     cache: new PrefixCache(),
   });
   let folds = 0;
@@ -70,7 +77,7 @@ export async function replayChain(
     checkpointer: saver,
     middleware: longhaul({
       storage: saver,
-      context: { softLimit: options.softLimit, recallTool: freeName("recall", script) },
+      context: { softLimit, recallTool: freeName("recall", script) },
       progress: {
         checkpointName: freeName("checkpoint", script),
         resetName: freeName("reset", script),
@@ -90,7 +97,8 @@ export async function replayChain(
     for (const { human, calls } of script.exchanges) {
       const state = await agent.invoke(
         { messages: [{ role: "user", content: human }] },
-        { configurable: { thread_id: thread }, recursionLimit: calls * 4 + 20 },
+        // Nothing crashes here, so that the state after each invocation is enough.
+        { configurable: { thread_id: thread }, recursionLimit: calls * 4 + 20, durability: "exit" },
       );
       history = state.messages as readonly BaseMessage[];
       expected += calls;
