@@ -1,4 +1,4 @@
-import { types } from "node:util";
+import { isDeepStrictEqual, types } from "node:util";
 import { DeltaSnapshot } from "@langchain/langgraph-checkpoint";
 import {
   bytesKind,
@@ -169,8 +169,8 @@ function describeKwargs(message: Fields, kwargs: Fields): unknown {
   for (const key of Object.keys(kwargs)) {
     if (key === "id") continue;
     names.push(key);
-    if (Object.hasOwn(message, key) && Object.is(kwargs[key], message[key])) continue;
-    if (kwargs[key] === undefined && message[key] === undefined && Object.hasOwn(message, key)) continue;
+    // chat models give a message new metadata that is equal to what it was made with
+    if (Object.hasOwn(message, key) && isDeepStrictEqual(kwargs[key], message[key])) continue;
     different ??= {};
     Object.defineProperty(different, key, { value: kwargs[key], enumerable: true });
   }
