@@ -1,4 +1,5 @@
 import type { ServedRequest } from "@longhaul/test-kit";
+import type { CountedCall } from "./agent-messages.ts";
 
 /** Price of a token read from the prompt cache, of one written to it, as shares of the plain input price. */
 export const CACHE_READ = 0.1;
@@ -13,26 +14,31 @@ export interface TokenCosts {
   readonly cachePriced: number;
 }
 
-export function tokenCosts(
+export const NO_COSTS: TokenCosts = { calls: 0, raw: 0, cachePriced: 0 };
+
+/** Costs of what a server says it answered. */
+export function servedCosts(
   requests: readonly Pick<ServedRequest, "tokens" | "cachedTokens" | "status">[],
 ): TokenCosts {
-  const answered = requests.filter((request) => request.status === 200);
-  const raw = answered.reduce((sum, request) => sum + request.tokens, 0);
-  const cached = answered.reduce((sum, request) => sum + request.cachedTokens, 0);
-  return { calls: answered.length, raw, cachePriced: cached * CACHE_READ + (raw - cached) * CACHE_WRITE };
+  return requests
+    .filter((request) => request.status === 200)
+    .map(({ tokens, cachedTokens }) => callCosts({ inputTokens: tokens, cachedTokens }))
+    .reduce(addCosts, NO_COSTS);
 }
 
-/** Adds calls that an agent process counted itself, for an endpoint that keeps no record for us. */
-export function addCounted(
-  costs: TokenCosts,
-  call: { inputTokens: number; cachedTokens: number },
-): TokenCosts {
+/** Costs of one call that an agent process counted itself, for an endpoint that keeps no record for us. */
+export function callCosts({ inputTokens, cachedTokens }: CountedCall): TokenCosts {
   return {
-    calls: costs.calls + 1,
-    raw: costs.raw + call.inputTokens,
-    cachePriced:
-      costs.cachePriced +
-      call.cachedTokens * CACHE_READ +
-      (call.inputTokens - call.cachedTokens) * CACHE_WRITE,
+    calls: 1,
+    raw: inputTokens,
+    cachePriced: cachedTokens * CACHE_READ + (inputTokens - cachedTokens) * CACHE_WRITE,
+  };
+}
+
+export function addCosts(a: TokenCosts, b: TokenCosts): TokenCosts {
+  return {
+    calls: a.calls + b.calls,
+    raw: a.raw + b.raw,
+    cachePriced: a.cachePriced + b.cachePriced,
   };
 }
