@@ -26,4 +26,5 @@ export {
   UnsupportedTargetError,
   VersionConflictError,
 } from "./errors.ts";
+export { pinCheckpointer } from "./pin-checkpointer.ts";
 export type { CompactSaverOptions } from "./saver-options.ts";
