@@ -174,7 +174,10 @@ export {
   withNotices,
 } from "./messages/notices.ts";
 export { validRequest } from "./messages/valid-request.ts";
+// options
+export { checkOptionKeys, checkOptionSections, type OptionKeys, type OptionSections } from "./option-keys.ts";
 export { grantReset } from "./progress/judge-reset.ts";
+
 // progress
 export { isKnownSource, type KnownSources, knownSources } from "./progress/known-sources.ts";
 export {

@@ -2,11 +2,13 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import {
   type BudgetOptions,
   type ContextOptions,
+  checkOptionKeys,
+  checkOptionSections,
   declaresEffect,
   type EffectOptions,
-  InvalidOptionsError,
   type LoopOptions,
   memoryStorage,
+  type OptionKeys,
   type ProgressOptions,
   type ToolLimitOptions,
   type ToolOptionsMap,
@@ -45,19 +47,19 @@ export interface LonghaulOptions extends CommonOptions {
   readonly tools?: ToolOptionsMap | undefined;
 }
 
-const KEYS: ReadonlySet<string> = new Set<keyof LonghaulOptions>([
-  "storage",
-  "events",
-  "deps",
-  "summarizer",
-  "context",
-  "progress",
-  "loops",
-  "effects",
-  "toolGuard",
-  "budget",
-  "tools",
-]);
+const KEYS: OptionKeys<LonghaulOptions> = {
+  storage: true,
+  events: true,
+  deps: true,
+  summarizer: true,
+  context: true,
+  progress: true,
+  loops: true,
+  effects: true,
+  toolGuard: true,
+  budget: true,
+  tools: true,
+};
 
 /**
  * All middleware of Longhaul in the right order: run status, budget, loop detection, progress, tool guard, idempotency, context.
@@ -68,12 +70,11 @@ const KEYS: ReadonlySet<string> = new Set<keyof LonghaulOptions>([
  * Replay and resume: every part computes from the state and from the storage, so a repeated step does the same; see each part.
  * Without `storage` the ledgers live in memory: effects then do not survive the process, and an event says so.
  *
- * @throws InvalidOptionsError at once, for an unknown key too
+ * @throws InvalidOptionsError at once, for an unknown key at any level too
  */
 export function longhaul(options: LonghaulOptions = {}): AgentMiddleware[] {
-  for (const key of Object.keys(options))
-    if (!KEYS.has(key))
-      throw new InvalidOptionsError({ option: key, value: key, expected: `one of ${[...KEYS].join(", ")}` });
+  checkOptionKeys("options", options, KEYS);
+  checkOptionSections(options);
   const { context, progress, loops, effects, toolGuard, budget, tools, summarizer } = options;
   const deps = withSystemDeps(options.deps);
   const common = { storage: options.storage ?? memoryStorage(deps), events: options.events, deps };

@@ -32,7 +32,8 @@ export class MemoryRecordStore implements RecordStore {
   ): Promise<CompareAndSetResult> {
     const current = this.#read(key);
     if ((current?.version ?? null) !== expected) return { ok: false, current };
-    const version = (current?.version ?? 0) + 1;
+    // An expired record's version is not used again: a late writer must not take the new record for its own.
+    const version = (this.#records.get(idOf(key))?.version ?? 0) + 1;
     this.#records.set(idOf(key), {
       key: { ...key },
       value: structuredClone(value),
