@@ -12,7 +12,7 @@ import {
   type WireTool,
 } from "@longhaul/test-kit";
 import { createAgent } from "langchain";
-import { addCounted, NO_COSTS, type TokenCosts } from "../shared/token-costs.ts";
+import { addCosts, callCosts, NO_COSTS, type TokenCosts } from "../shared/token-costs.ts";
 import {
   type Availability,
   addAvailability,
@@ -142,11 +142,14 @@ async function measure(
         const tools: WireTool[] = request.tools.filter((offered) => own.has(offered.function.name));
         fullText = serialiseRequest([...system, ...history.slice(0, at)], tools);
       }
-      full = addCounted(full, {
-        inputTokens: countTextTokens(fullText),
-        cachedTokens: cache.serve(fullText),
-      });
-      ours = addCounted(ours, { inputTokens: request.tokens, cachedTokens: request.cachedTokens });
+      full = addCosts(
+        full,
+        callCosts({
+          inputTokens: countTextTokens(fullText),
+          cachedTokens: cache.serve(fullText),
+        }),
+      );
+      ours = addCosts(ours, callCosts({ inputTokens: request.tokens, cachedTokens: request.cachedTokens }));
       const before = history.slice(0, at);
       availability = addAvailability(
         availability,

@@ -4,6 +4,13 @@ import type { ServedRequest } from "@longhaul/test-kit";
 export const CACHE_READ = 0.1;
 export const CACHE_WRITE = 1.25;
 
+/** Tokens of one call as its usage gives them. */
+export interface CountedCall {
+  /** Cached ones included. */
+  readonly inputTokens: number;
+  readonly cachedTokens: number;
+}
+
 export interface TokenCosts {
   /** Answered requests. */
   readonly calls: number;
@@ -15,30 +22,29 @@ export interface TokenCosts {
 
 export const NO_COSTS: TokenCosts = { calls: 0, raw: 0, cachePriced: 0 };
 
-export function tokenCosts(
+/** Costs of what a server says it answered. */
+export function servedCosts(
   requests: readonly Pick<ServedRequest, "tokens" | "cachedTokens" | "status">[],
 ): TokenCosts {
-  const answered = requests.filter((request) => request.status === 200);
-  const raw = answered.reduce((sum, request) => sum + request.tokens, 0);
-  const cached = answered.reduce((sum, request) => sum + request.cachedTokens, 0);
-  return { calls: answered.length, raw, cachePriced: cached * CACHE_READ + (raw - cached) * CACHE_WRITE };
+  return requests
+    .filter((request) => request.status === 200)
+    .map(({ tokens, cachedTokens }) => callCosts({ inputTokens: tokens, cachedTokens }))
+    .reduce(addCosts, NO_COSTS);
 }
 
-/** Adds calls that an agent process counted itself, for an endpoint that keeps no record for us. */
-export function addCounted(
-  costs: TokenCosts,
-  call: { inputTokens: number; cachedTokens: number },
-): TokenCosts {
+/** Costs of one call that an agent process counted itself, for an endpoint that keeps no record for us. */
+export function callCosts({ inputTokens, cachedTokens }: CountedCall): TokenCosts {
   return {
-    calls: costs.calls + 1,
-    raw: costs.raw + call.inputTokens,
-    cachePriced:
-      costs.cachePriced +
-      call.cachedTokens * CACHE_READ +
-      (call.inputTokens - call.cachedTokens) * CACHE_WRITE,
+    calls: 1,
+    raw: inputTokens,
+    cachePriced: cachedTokens * CACHE_READ + (inputTokens - cachedTokens) * CACHE_WRITE,
   };
 }
 
 export function addCosts(a: TokenCosts, b: TokenCosts): TokenCosts {
-  return { calls: a.calls + b.calls, raw: a.raw + b.raw, cachePriced: a.cachePriced + b.cachePriced };
+  return {
+    calls: a.calls + b.calls,
+    raw: a.raw + b.raw,
+    cachePriced: a.cachePriced + b.cachePriced,
+  };
 }

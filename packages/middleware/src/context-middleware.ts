@@ -15,7 +15,7 @@ import {
   threadIdOf,
   withSystemDeps,
 } from "@longhaul/core";
-import { type AgentMiddleware, createMiddleware } from "langchain";
+import { createMiddleware } from "langchain";
 import { channelSchema } from "./shared/channels.ts";
 import { answerOf, commitModelCall, type ModelCallResult } from "./shared/commit-model-call.ts";
 import type { CommonOptions } from "./shared/common-options.ts";
@@ -39,7 +39,7 @@ export interface ContextMiddlewareOptions extends ContextOptions, CommonOptions 
  *
  * @throws InvalidOptionsError at once; at a call GoalTooLargeError, RequestTooLargeError, StateFormatError
  */
-export function contextMiddleware(options: ContextMiddlewareOptions = {}): AgentMiddleware {
+export function contextMiddleware(options: ContextMiddlewareOptions = {}) {
   const resolved = resolveContextOptions(options);
   const deps = withSystemDeps(options.deps);
   const storage = options.storage ?? memoryStorage(deps);

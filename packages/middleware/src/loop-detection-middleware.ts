@@ -12,7 +12,7 @@ import {
   resolveLoopOptions,
   withSystemDeps,
 } from "@longhaul/core";
-import { type AgentMiddleware, createMiddleware } from "langchain";
+import { createMiddleware } from "langchain";
 import { answerToolError } from "./shared/answer-tool-error.ts";
 import { channelSchema } from "./shared/channels.ts";
 import {
@@ -42,7 +42,7 @@ export interface LoopDetectionOptions extends LoopOptions, CommonOptions {}
  *
  * @throws InvalidOptionsError at once; at a call StateFormatError
  */
-export function loopDetectionMiddleware(options: LoopDetectionOptions = {}): AgentMiddleware {
+export function loopDetectionMiddleware(options: LoopDetectionOptions = {}) {
   resolveLoopOptions(options);
   const deps = withSystemDeps(options.deps);
 

@@ -17,7 +17,7 @@ import {
   viewAfterReset,
   withNotices,
 } from "@longhaul/core";
-import { type AgentMiddleware, createMiddleware } from "langchain";
+import { createMiddleware } from "langchain";
 import { channelSchema } from "./shared/channels.ts";
 import { commitModelCall, type ModelCallResult } from "./shared/commit-model-call.ts";
 import type { CommonOptions } from "./shared/common-options.ts";
@@ -47,7 +47,7 @@ export interface ProgressMiddlewareOptions extends ProgressOptions, CommonOption
  *
  * @throws InvalidOptionsError at once; at a call StateFormatError
  */
-export function progressMiddleware(options: ProgressMiddlewareOptions = {}): AgentMiddleware {
+export function progressMiddleware(options: ProgressMiddlewareOptions = {}) {
   const resolved = resolveProgressOptions(options);
   const context = resolveContextOptions(options.context);
   const view = options.view ?? "own";
