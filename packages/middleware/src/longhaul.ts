@@ -4,7 +4,7 @@ import {
   type ContextOptions,
   checkOptionKeys,
   checkOptionSections,
-  declaresEffect,
+  contextFor,
   type EffectOptions,
   type LoopOptions,
   memoryStorage,
@@ -14,7 +14,6 @@ import {
   type ToolOptionsMap,
   withSystemDeps,
 } from "@longhaul/core";
-import type { AgentMiddleware } from "langchain";
 import { budgetMiddleware } from "./budget-middleware.ts";
 import { contextMiddleware } from "./context-middleware.ts";
 import { idempotencyMiddleware } from "./idempotency-middleware.ts";
@@ -47,6 +46,19 @@ export interface LonghaulOptions extends CommonOptions {
   readonly tools?: ToolOptionsMap | undefined;
 }
 
+/** The middleware of `longhaul(options)`, as a tuple: what the options leave out is not in it. */
+export type LonghaulMiddleware<O extends LonghaulOptions = LonghaulOptions> = readonly [
+  ReturnType<typeof runStatusMiddleware>,
+  ...Part<O, "budget", ReturnType<typeof budgetMiddleware>>,
+  ...Part<O, "loops", ReturnType<typeof loopDetectionMiddleware>>,
+  ...Part<O, "progress", ReturnType<typeof progressMiddleware>>,
+  ...Part<O, "toolGuard", ReturnType<typeof toolGuardMiddleware>>,
+  ...Part<O, "effects", ReturnType<typeof idempotencyMiddleware>>,
+  ...Part<O, "context", ReturnType<typeof contextMiddleware>>,
+];
+
+type Part<O extends LonghaulOptions, K extends keyof LonghaulOptions, M> = [O[K]] extends [false] ? [] : [M];
+
 const KEYS: OptionKeys<LonghaulOptions> = {
   storage: true,
   events: true,
@@ -72,15 +84,18 @@ const KEYS: OptionKeys<LonghaulOptions> = {
  *
  * @throws InvalidOptionsError at once, for an unknown key at any level too
  */
-export function longhaul(options: LonghaulOptions = {}): AgentMiddleware[] {
-  checkOptionKeys("options", options, KEYS);
-  checkOptionSections(options);
-  const { context, progress, loops, effects, toolGuard, budget, tools, summarizer } = options;
-  const deps = withSystemDeps(options.deps);
-  const common = { storage: options.storage ?? memoryStorage(deps), events: options.events, deps };
-  // What is not given must stay absent for the middleware to see "no storage" where it reports that.
-  const ledger = { ...common, storage: options.storage };
-  const parts: (AgentMiddleware | false)[] = [
+export function longhaul<const O extends LonghaulOptions = LonghaulOptions>(
+  options?: O & { readonly [K in Exclude<keyof O, keyof LonghaulOptions>]: never },
+): LonghaulMiddleware<O> {
+  const given: LonghaulOptions = options ?? {};
+  checkOptionKeys("options", given, KEYS);
+  checkOptionSections(given);
+  const { progress, loops, effects, toolGuard, budget, tools, summarizer } = given;
+  const deps = withSystemDeps(given.deps);
+  const common = { storage: given.storage ?? memoryStorage(deps), events: given.events, deps };
+  // The same for the context and for whoever asks before it folds.
+  const context = given.context === false ? false : contextFor({ context: given.context, progress, tools });
+  const parts = [
     runStatusMiddleware(common),
     budget !== false && budgetMiddleware({ ...budget, ...common, tools }),
     loops !== false && loopDetectionMiddleware({ tools, ...loops, ...common }),
@@ -88,19 +103,11 @@ export function longhaul(options: LonghaulOptions = {}): AgentMiddleware[] {
       progressMiddleware({
         ...progress,
         ...common,
-        view: context === false ? "own" : "context",
-        context: context === false ? undefined : context,
+        ...(context ? { view: "context", context } : { view: "own" }),
       }),
     toolGuard !== false && toolGuardMiddleware({ ...toolGuard, ...common, tools }),
-    effects !== false && idempotencyMiddleware({ ...effects, ...ledger, tools }),
-    context !== false &&
-      contextMiddleware({
-        askReset: progress !== false,
-        ...context,
-        summary: { isEffect: declaresEffect(tools), ...context?.summary },
-        ...common,
-        summarizer,
-      }),
+    effects !== false && idempotencyMiddleware({ ...effects, ...common, tools }),
+    context !== false && contextMiddleware({ ...context, ...common, summarizer }),
   ];
-  return parts.filter((part) => part !== false);
+  return parts.filter((part) => part !== false) as unknown as LonghaulMiddleware<O>;
 }

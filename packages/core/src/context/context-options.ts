@@ -35,7 +35,7 @@ export interface ContextOptions {
   readonly constraints?: readonly string[] | undefined;
   /**
    * What makes a sentence of a human turn a prohibition, which is then pinned outside all that folds. Called once per
-   * human turn. null: none. @default a pattern for the large European languages, Chinese, Japanese and Korean
+   * human turn. null: none. @default a pattern for the most spoken languages
    */
   readonly prohibition?: RegExp | null | undefined;
   /** Cap of the memory layer, in tokens; minimum 200. @default 4,000 */
@@ -87,7 +87,16 @@ export const PROHIBITION_PATTERN: RegExp = new RegExp(
     String.raw`\b(?:nunca|jamás|prohibido|no (?:debes|uses|toques|borres|envíes))\b|\b(?:proibido|não (?:use|toque|apague|envie|deve))`,
     String.raw`\b(?:vietato|non (?:devi|usare|toccare|inviare|cancellare))\b`,
     "不要|不得|禁止|切勿|请勿|严禁|不可以?|不能|千万别|别(?:再|碰|动|用|改|删|发|做|去|把)",
-    "絶対に|しないで|してはいけ|禁じ|하지\\s?마|금지|절대",
+    "絶対に|ないで(?:くだ|下)|しないで|してはいけ|禁じ|지\\s?(?:마|말)|금지|절대",
+    // `\\b` knows Latin letters only. In Slavic languages the negated imperative forbids, other negations tell something.
+    String.raw`(?<!\p{L})(?:никогда не|ни в коем случае|нельзя|запрещ\p{L}*|не\s+\p{L}+(?:[аяую]й(?:те)?|ите|ьте)(?!\p{L}))`,
+    String.raw`(?<!\p{L})(?:nie wolno|pod żadnym pozorem|nigdy nie|nie\s+\p{L}+(?:aj|uj|ij|ń)(?:cie)?(?!\p{L}))`,
+    String.raw`(?<!\p{L})(?:nooit|niet (?:aanraken|wijzigen|verwijderen|versturen|gebruiken)|verboden|onder geen beding)(?!\p{L})`,
+    String.raw`(?<!\p{L})(?:rör (?:inte|ej)|aldrig|under inga omständigheter|får inte|må ikke|rør ikke)(?!\p{L})`,
+    String.raw`(?<!\p{L})(?:nunca|não (?:mexa|altere|exclua|delete))(?!\p{L})`,
+    String.raw`(?<!\p{L})(?:asla|sakın|kesinlikle \p{L}+m[ae])(?!\p{L})`,
+    String.raw`(?<!\p{L})(?:jangan|dilarang|tidak boleh|đừng|không được|tuyệt đối không)(?!\p{L})`,
+    String.raw`(?<!\p{L})(?:لا ت\p{L}+|ممنوع|يُ?منع|إياك)(?!\p{L})|(?<!\p{L})(?:कभी नहीं|मत)(?![\p{L}\p{M}])`,
   ].join("|"),
   "iu",
 );

@@ -50,6 +50,19 @@ describe("prohibitions", () => {
     ["本番環境は絶対に触らないで。", "本番環境は絶対に触らないで。"],
     ["절대 삭제하지 마세요.", "절대 삭제하지 마세요."],
     ["No debes borrar nada.", "No debes borrar nada."],
+    ["Não mexa em ledger_us.", "Não mexa em ledger_us."],
+    ["Не трогай ledger_us. Спасибо.", "Не трогай ledger_us."],
+    ["Никогда не удаляй ledger_us.", "Никогда не удаляй ledger_us."],
+    ["Nie ruszaj ledger_us.", "Nie ruszaj ledger_us."],
+    ["Raak ledger_us nooit aan.", "Raak ledger_us nooit aan."],
+    ["Rör inte ledger_us.", "Rör inte ledger_us."],
+    ["ledger_us tablosuna asla dokunma.", "ledger_us tablosuna asla dokunma."],
+    ["لا تلمس ledger_us.", "لا تلمس ledger_us."],
+    ["ledger_us को मत छूना।", "ledger_us को मत छूना।"],
+    ["ledger_us には触れないでください。", "ledger_us には触れないでください。"],
+    ["ledger_us는 건드리지 마세요.", "ledger_us는 건드리지 마세요."],
+    ["Đừng đụng vào ledger_us.", "Đừng đụng vào ledger_us."],
+    ["Jangan sentuh ledger_us.", "Jangan sentuh ledger_us."],
   ])("finds %s", (text, sentence) => {
     expect(prohibitions(text, pattern)).toEqual([sentence]);
   });
@@ -60,6 +73,10 @@ describe("prohibitions", () => {
     "他是别人。",
     "It works now.",
     "区别在哪里？",
+    "Я не знаю, какая таблица.",
+    "To nie działa.",
+    "Het is niet groot.",
+    "知らないですね。",
   ])("leaves %s alone", (text) => {
     expect(prohibitions(text, pattern)).toEqual([]);
   });

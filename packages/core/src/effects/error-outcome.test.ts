@@ -39,6 +39,70 @@ describe("errorOutcome", () => {
     for (const error of cases) expect(errorOutcome(error), String(error)).toBe("unknown");
   });
 
+  it.each([
+    // fetch wrappers, axios, hand-written tools
+    "HTTP 503",
+    "HTTP error! status: 504",
+    "HTTP/1.1 500 Internal Server Error",
+    "Request failed with status code 502",
+    "Server responded with 500",
+    "504",
+    "503 Service Temporarily Unavailable",
+    "read ECONNRESET",
+    "write EPIPE",
+    "Failed to fetch",
+    "This operation was aborted",
+    // gRPC, SQL, subprocesses, MCP
+    "14 UNAVAILABLE: No connection",
+    "4 DEADLINE_EXCEEDED",
+    "13 INTERNAL: Received RST_STREAM with code 0",
+    "Connection terminated unexpectedly",
+    "terminating connection due to administrator command",
+    "Server disconnected",
+    "Socket closed unexpectedly",
+    "curl: (52) Empty reply from server",
+    "Command was killed with SIGKILL (Forced termination): curl",
+    "MCP error -32001: Request timed out",
+  ])("D6: text alone tells it: %s", (text) => {
+    expect(errorOutcome(new Error(text))).toBe("unknown");
+    expect(errorOutcome(text)).toBe("unknown");
+  });
+
+  it.each<object>([
+    { $metadata: { httpStatusCode: 503 } },
+    { name: "InternalError", $fault: "server" },
+    { output: { statusCode: 504 } },
+    { code: "ERR_HTTP2_STREAM_CANCEL" },
+    { code: "ERR_HTTP2_GOAWAY_SESSION" },
+    { code: "57P01" },
+    { code: "08006" },
+    { code: "PROTOCOL_CONNECTION_LOST" },
+    { killed: true, code: null, signal: "SIGTERM" },
+    { errors: [withFields({ code: "ECONNREFUSED" }), withFields({ code: "ECONNRESET" })] },
+  ])("D6: fields of other clients: %j", (fields) => {
+    expect(errorOutcome(withFields(fields))).toBe("unknown");
+  });
+
+  it("D7 (ii): surely not done, told by text or by all of several tries", () => {
+    for (const text of ["connect ECONNREFUSED 127.0.0.1:80", "HTTP 429 Too Many Requests", "status: 400"])
+      expect(errorOutcome(new Error(text)), text).toBe("not-done");
+    const refused = withFields({ code: "ECONNREFUSED" });
+    expect(errorOutcome(withFields({ errors: [refused, refused] }))).toBe("not-done");
+  });
+
+  it.each([
+    "Order 503 is already paid",
+    "insufficient funds: 500 EUR short",
+    "500 items exceed your limit of 408",
+    "status: 500.00 EUR due",
+    "card declined (code 504-A)",
+    "Account closed",
+    "the connection type is not supported",
+    "ENTRY missing",
+  ])("D7 (iv): numbers and words of a refusal are no outage: %s", (text) => {
+    expect(errorOutcome(new Error(text))).toBe("refused");
+  });
+
   it("D7 (iv): anything else is the tool's answer", () => {
     for (const error of [new Error("limit exceeded"), "no", undefined, withFields({ status: 409 })])
       expect(errorOutcome(error)).toBe("refused");

@@ -33,13 +33,34 @@ const UNKNOWN_CODES: ReadonlySet<string> = new Set([
   "UND_ERR_ABORTED",
   "ABORT_ERR",
   "TOOL_TIMEOUT",
+  "PROTOCOL_CONNECTION_LOST",
 ]);
+
+/** Codes in families: HTTP/2 streams and sessions; SQL connections lost and statements cut off (SQLSTATE classes 08 and 57). */
+const UNKNOWN_CODE = /^(?:ERR_HTTP2_\w+|08\w{3}|57\w{3})$/;
 
 const UNKNOWN_NAMES: ReadonlySet<string> = new Set(["AbortError", "TimeoutError"]);
 
 /** Clients that give neither code nor status; a wrong hit only asks for a check that was not needed. */
-const UNKNOWN_TEXT =
-  /\btime[sd]?[ -]?out\b|socket hang up|fetch failed|network error|connection (was )?(reset|closed|lost|aborted)|other side closed|premature close|deadline exceeded|bad gateway|gateway timeout|service unavailable|^terminated$/i;
+const UNKNOWN_TEXT = new RegExp(
+  [
+    String.raw`\btime[sd]?[ -]?out\b|\bdeadline[ _]exceeded\b`,
+    String.raw`\bconnection (?:was |is )?(?:reset|closed|lost|aborted|terminated|dropped|interrupted)\b|\bterminating connection\b`,
+    String.raw`\b(?:socket|stream|server|peer|remote|other side) (?:\w+ )?(?:closed|disconnected|hang up|hung up|canceled|cancelled)\b`,
+    String.raw`\bpremature close\b|\bbroken pipe\b|\bunexpected (?:eof|end of (?:file|stream))\b|\bempty reply\b`,
+    String.raw`\bfetch failed\b|\bfailed to fetch\b|\bnetwork (?:request )?(?:error|failed)\b|^terminated$`,
+    String.raw`\b(?:operation|request|call|query) was (?:aborted|cancell?ed)\b|\bwas killed\b`,
+    String.raw`\b(?:internal server error|bad gateway|service (?:temporarily )?unavailable)\b`,
+    // gRPC: number and name of the status.
+    String.raw`^(?:1 CANCELLED|2 UNKNOWN|13 INTERNAL|14 UNAVAILABLE|15 DATA_LOSS)\b`,
+  ].join("|"),
+  "i",
+);
+
+/** `HTTP 503`, `status code 504`, `Server responded with 500`, or nothing but the number. */
+const STATUS_TEXT =
+  /(?:\b(?:http(?:\/\d(?:\.\d)?)?|status(?:[ _-]?code)?|(?:server|upstream|api) (?:error|responded(?: with)?|returned|answered))\b[\s:=!("']*(?:error|status|code)?[\s:=!("']*)([45]\d\d)(?![\w.,%-]*[\w%])(?!\s*[€$])|^\s*([45]\d\d)\s*$/i;
+const CODE_TEXT = /\bE[A-Z]{4,}\b/;
 
 const DEPTH = 5;
 
@@ -58,7 +79,18 @@ export function errorOutcome(error: unknown, args?: unknown): ErrorOutcome {
     at = at.cause;
   }
   const text = isObject(error) ? error.message : error;
-  return typeof text === "string" && UNKNOWN_TEXT.test(text) ? "unknown" : "refused";
+  return typeof text === "string" ? (saidInText(text) ?? "refused") : "refused";
+}
+
+/** Many clients throw away the response and keep a sentence about it. */
+function saidInText(text: string): ErrorOutcome | undefined {
+  const code = CODE_TEXT.exec(text)?.[0];
+  const byCode = code === undefined ? undefined : saidByCode(code);
+  if (byCode) return byCode;
+  const [, named, bare] = STATUS_TEXT.exec(text) ?? [];
+  const status = Number(named ?? bare);
+  if (status > 0) return saidByStatus(status);
+  return UNKNOWN_TEXT.test(text) ? "unknown" : undefined;
 }
 
 /** One line about an error, for records and people. */
@@ -71,10 +103,18 @@ export function errorLine(error: unknown): string {
 /** HTTP status of an error as the usual clients attach it. */
 export function statusOf(error: unknown): number | undefined {
   if (!isObject(error)) return undefined;
-  const response = isObject(error.response) ? error.response : {};
-  const status = [error.status, error.statusCode, response.status, response.statusCode, error.code].map(
-    (value) => (typeof value === "string" && /^\d{3}$/.test(value) ? Number(value) : value),
+  const [response, output, metadata] = [error.response, error.output, error.$metadata].map((part) =>
+    isObject(part) ? part : {},
   );
+  const status = [
+    error.status,
+    error.statusCode,
+    response?.status,
+    response?.statusCode,
+    output?.statusCode,
+    metadata?.httpStatusCode,
+    error.code,
+  ].map((value) => (typeof value === "string" && /^\d{3}$/.test(value) ? Number(value) : value));
   return status.find(
     (value): value is number =>
       Number.isInteger(value) && (value as number) >= 100 && (value as number) < 600,
@@ -93,19 +133,35 @@ function isArgumentError(error: unknown, args: unknown): boolean {
 }
 
 function saidBy(error: Record<string, unknown>): ErrorOutcome | undefined {
-  const { code, name } = error;
-  if (typeof code === "string") {
-    // A connect that timed out sent nothing.
-    if (code === "ETIMEDOUT" && error.syscall === "connect") return "not-done";
-    if (NOT_DONE_CODES.has(code)) return "not-done";
-    if (UNKNOWN_CODES.has(code)) return "unknown";
-  }
+  const { code, name, syscall, errors, killed, signal } = error;
+  // A connect that timed out sent nothing.
+  if (code === "ETIMEDOUT" && syscall === "connect") return "not-done";
+  const byCode = typeof code === "string" ? saidByCode(code) : undefined;
+  if (byCode) return byCode;
   const status = statusOf(error);
-  if (status !== undefined && status >= 400) {
-    if (status >= 500 || status === 408) return "unknown";
-    return status === 409 ? "refused" : "not-done";
-  }
+  if (status !== undefined && status >= 400) return saidByStatus(status);
+  if (Array.isArray(errors) && errors.length > 0) return saidByAll(errors);
+  // A process that was ended from outside, or a server's own fault.
+  if (killed === true || (typeof signal === "string" && signal.startsWith("SIG"))) return "unknown";
+  if (error.$fault === "server") return "unknown";
   return typeof name === "string" && UNKNOWN_NAMES.has(name) ? "unknown" : undefined;
+}
+
+function saidByCode(code: string): ErrorOutcome | undefined {
+  if (NOT_DONE_CODES.has(code)) return "not-done";
+  return UNKNOWN_CODES.has(code) || UNKNOWN_CODE.test(code) ? "unknown" : undefined;
+}
+
+function saidByStatus(status: number): ErrorOutcome {
+  if (status >= 500 || status === 408) return "unknown";
+  return status === 409 ? "refused" : "not-done";
+}
+
+/** Several tries of one call (an AggregateError): as unsure as the least sure of them. */
+function saidByAll(errors: readonly unknown[]): ErrorOutcome | undefined {
+  const said = errors.map((one) => (isObject(one) ? saidBy(one) : undefined));
+  if (said.includes("unknown")) return "unknown";
+  return said.every((one) => one === "not-done") ? "not-done" : undefined;
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -15,6 +15,7 @@ import type {
 export class MemoryRecordStore implements RecordStore {
   readonly #records = new Map<string, StoredRecord>();
   readonly #now: () => number;
+  #writes = 0;
 
   constructor(now: () => number = Date.now) {
     this.#now = now;
@@ -32,8 +33,8 @@ export class MemoryRecordStore implements RecordStore {
   ): Promise<CompareAndSetResult> {
     const current = this.#read(key);
     if ((current?.version ?? null) !== expected) return { ok: false, current };
-    // An expired record's version is not used again: a late writer must not take the new record for its own.
-    const version = (this.#records.get(idOf(key))?.version ?? 0) + 1;
+    // One count for all records: no version comes twice, also after an expiry or a delete.
+    const version = ++this.#writes;
     this.#records.set(idOf(key), {
       key: { ...key },
       value: structuredClone(value),
