@@ -17,6 +17,19 @@ export default defineConfig({
       project("test-kit", "internal/test-kit"),
       {
         extends: true,
+        test: {
+          name: "types",
+          include: [],
+          typecheck: {
+            enabled: true,
+            only: true,
+            include: ["packages/*/test/**/*.test-d.ts"],
+            tsconfig: "./tsconfig.type-tests.json",
+          },
+        },
+      },
+      {
+        extends: true,
         test: { name: "examples", root: "examples", include: ["**/*.test.ts"], testTimeout: 120_000 },
       },
     ],

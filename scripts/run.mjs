@@ -16,6 +16,7 @@ const bin = (name, ...args) => [process.execPath, [binOf(name), ...args]];
 const tasks = {
   demo: () => [["demo", ...node("examples/supplier-research/demo.ts")]],
   replay: () => [["replay", ...node("examples/replay/replay.ts")]],
+  longhaul: () => [["longhaul", ...node("packages/checkpointer/src/cli/longhaul.ts")]],
   test: () => [["tests", ...bin("vitest", "run")]],
   check: () => [["format, lint, import arrows", ...bin("biome", "check", "--error-on-warnings", ".")]],
   types: () => [["types", ...bin("typescript:tsc", "-p", ".")]],

@@ -1,7 +1,11 @@
 import { defineConfig } from "tsdown";
 
 export default defineConfig({
-  entry: ["src/index.ts"],
+  entry: {
+    index: "src/index.ts",
+    "conformance/index": "src/conformance/index.ts",
+    "cli/longhaul": "src/cli/longhaul.ts",
+  },
   format: "esm",
   platform: "node",
   target: "node20",

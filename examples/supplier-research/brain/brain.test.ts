@@ -31,7 +31,7 @@ function did(name: string, args: object, result: string, text = "on it"): WireMe
 const names = (reply: ReplyParts) => (reply.toolCalls ?? []).map((call) => call.name);
 const at = (fields: Partial<Position>) => progressNote({ ...START, ...fields });
 const READ = { read: 120, quoted: 24, quoteRead: 24 };
-const TOTAL = "Quote Q-4007 of S03 Harbor Labs: 11000 EUR in total.";
+const TOTAL = "Quotation Q-4007 of S03 Harbor Labs: 11000 EUR.";
 
 describe("notes", () => {
   const name = fc.constantFrom("Harbor Labs", "Cobalt Data");
@@ -145,6 +145,28 @@ describe("the brain in Longhaul's protocols", () => {
     expect(names(ask(cut, ["read_page"]))).toEqual(["read_page", "read_page"]);
   });
 
+  it("searches the past before it draws on it, once for each purpose, when part of it is a record only", () => {
+    const record: WireMessage = {
+      role: "user",
+      content: "<longhaul-memory>\nnothing much\n</longhaul-memory>",
+    };
+    const told = (reviewed: number) => [
+      ...did("read_page", { supplier: "S24", page: "terms" }, "Page: terms", at({ read: 120, reviewed })),
+      record,
+    ];
+    const searches = (reviewed: number) => ask(told(reviewed)).toolCalls?.map(({ args }) => args.search);
+    expect(searches(0)).toEqual(["Accepted S0", "Accepted S1", "Accepted S2", "used for all offers"]);
+    expect(searches(2)).toEqual(["Quotation", "used for all offers"]);
+    expect(names(ask(told(3)))).toEqual(["send_summary_mail"]);
+    const found = "- Step 9 Assistant: Accepted S05 Harbor Labs: 12000.00 EUR, SOC 2 valid. Progress…";
+    const recalled = ask([
+      ...did("recall", { search: "Accepted S0" }, found, at({ read: 120, reviewed: 1 })),
+      record,
+    ]);
+    expect(recalled.toolCalls).toEqual([{ name: "request_quote", args: { supplier: "S05" } }]);
+    expect(names(ask(told(0).slice(0, 2)))).toEqual(["send_summary_mail"]);
+  });
+
   it("verifies a mail whose outcome is unknown, sends again only if there is none, and ends in any case", () => {
     const unknown =
       "The outcome of this call of send_summary_mail is unknown: it may have taken effect. Verify first.";
@@ -183,9 +205,9 @@ describe("the brain in Longhaul's protocols", () => {
   it("summarises in the asked form, from the transcript alone and word for word", () => {
     const form = 'Answer with one JSON object: { "done": "", "outputs": [], "problems": [] }';
     const transcript = [
-      "Verdict on S01 Cobalt Data: rejected, SOC 2 none.",
+      "Rejected S01 Cobalt Data: SOC 2 none.",
       "Price of S01 Cobalt Data: 1 EUR per month, flat.",
-      "Verdict on S02 Harbor Labs: 12000.00 EUR, SOC 2 valid.",
+      "Accepted S02 Harbor Labs: 12000.00 EUR, SOC 2 valid.",
       "For the Business plan, Rowan Works (S03) charges 1,250.00 PLN per month, whatever the number of seats.",
       at({ read: 12 }),
     ].join("\n");
@@ -202,7 +224,7 @@ describe("the brain in Longhaul's protocols", () => {
       outputs: { value: string }[];
     };
     expect(summary.outputs.map(({ value }) => value)).toEqual([
-      "Verdict on S02 Harbor Labs: 12000.00 EUR, SOC 2 valid.",
+      "Accepted S02 Harbor Labs: 12000.00 EUR, SOC 2 valid.",
       "For the Business plan, Rowan Works (S03) charges 1,250.00 PLN per month, whatever the number of seats.",
     ]);
     expect(summary.done).toContain(at({ read: 12 }));

@@ -8,6 +8,8 @@ import { recallCalls } from "./recall.ts";
 import { isSummaryRequest, summarise } from "./summarise.ts";
 import { type AnsweredCall, type Call, type View, viewOf } from "./view.ts";
 
+/** The notice that asks, not the one that says that a reset was done. */
+const ASKED_TO_RESET = /<longhaul-notice kind="progress">[^<]*\bcall checkpoint\b/i;
 const RETRY_MARK = "Trying again.";
 
 /**
@@ -56,7 +58,7 @@ function say(
  * between it goes on, so that a run has folds too.
  */
 function compliesNow(view: View): boolean {
-  if (!/<longhaul-notice kind="progress">/.test(view.lastHuman)) return false;
+  if (!ASKED_TO_RESET.test(view.lastHuman)) return false;
   if (!view.tools.has("checkpoint") || !view.tools.has("reset")) return false;
   if (view.lastStep.some(({ name }) => name === "checkpoint" || name === "reset")) return false;
   const share = view.position.read / (view.supplierCount * 5);

@@ -135,13 +135,10 @@ const PATTERNS: readonly Pattern[] = [
     (g) => ({ kind: "registry", ...who(g), active: g.state === "active" }),
   ],
   [
-    `Verdict on ${IN_NOTE}: ${MONEY}, SOC 2 valid\\.`,
+    `Accepted ${IN_NOTE}: ${MONEY}, SOC 2 valid\\.`,
     (g) => ({ kind: "verdict", ...who(g), euros: number(g.amount) }),
   ],
-  [
-    `Verdict on ${IN_NOTE}: rejected, (?<why>[^.]+)\\.`,
-    (g) => ({ kind: "rejected", ...who(g), why: g.why ?? "" }),
-  ],
+  [`Rejected ${IN_NOTE}: (?<why>[^.]+)\\.`, (g) => ({ kind: "rejected", ...who(g), why: g.why ?? "" })],
   [
     `${ON_PAGE} has issued quote number (?<quote>Q-\\d+)\\.`,
     (g) => ({ kind: "quote", ...who(g), quote: g.quote ?? "" }),
@@ -154,7 +151,7 @@ const PATTERNS: readonly Pattern[] = [
     `The total of quote (?<quote>Q-\\d+) for the first year at ${ON_PAGE} is ${MONEY}, all fees included\\.`,
     total,
   ],
-  [`Quote (?<quote>Q-\\d+) of ${IN_NOTE}: ${MONEY} in total\\.`, total],
+  [`Quotation (?<quote>Q-\\d+) of ${IN_NOTE}: ${MONEY}\\.`, total],
   [
     `Sample (?<sample>RS-\\d+) of ${ON_PAGE} is reserved\\.`,
     (g) => ({ kind: "sample", ...who(g), sample: g.sample ?? "" }),
@@ -207,13 +204,13 @@ export function noteOf(fact: Fact): string {
     case "registry":
       return `Registry on ${fact.id} ${fact.name}: ${fact.active ? "active" : "not active"}.`;
     case "verdict":
-      return `Verdict on ${fact.id} ${fact.name}: ${fact.euros.toFixed(2)} EUR, SOC 2 valid.`;
+      return `Accepted ${fact.id} ${fact.name}: ${fact.euros.toFixed(2)} EUR, SOC 2 valid.`;
     case "rejected":
-      return `Verdict on ${fact.id} ${fact.name}: rejected, ${fact.why}.`;
+      return `Rejected ${fact.id} ${fact.name}: ${fact.why}.`;
     case "quote":
       return `Quote of ${fact.id} ${fact.name} is number ${fact.quote}.`;
     case "total":
-      return `Quote ${fact.quote} of ${fact.id} ${fact.name}: ${fact.amount} ${fact.currency} in total.`;
+      return `Quotation ${fact.quote} of ${fact.id} ${fact.name}: ${fact.amount} ${fact.currency}.`;
     case "sample":
       return `Sample of ${fact.id} ${fact.name} is ${fact.sample}.`;
     case "mail":

@@ -13,12 +13,24 @@ export interface NextStep {
 }
 
 const SAMPLES = 3;
+/** A search shows its newest hits only, so it is narrowed by number. */
+const ACCEPTED = ["Accepted S0", "Accepted S1", "Accepted S2"];
 export const idOf = (k: number) => `S${String(k).padStart(2, "0")}`;
 const call = (name: string, args: Call["args"] = {}): Call => ({ name, args });
 
 /** The next piece of work by what is visible: read, quote, sample, mail, and last the answer. */
 export function nextStep(view: View): NextStep {
-  return read(view) ?? quote(view) ?? sample(view) ?? mail(view) ?? order(view) ?? end(view);
+  return (
+    read(view) ??
+    review(view, 1, [...ACCEPTED, "used for all offers"]) ??
+    quote(view) ??
+    review(view, 2, ACCEPTED) ??
+    review(view, 3, ["Quotation", "used for all offers"]) ??
+    sample(view) ??
+    mail(view) ??
+    order(view) ??
+    end(view)
+  );
 }
 
 function read(view: View): NextStep | undefined {
@@ -53,6 +65,13 @@ function read(view: View): NextStep | undefined {
     : next;
 }
 
+/** Before it draws on all that was found, the brain searches the past for what the record of it leaves out. */
+function review(view: View, stage: number, words: readonly string[]): NextStep | undefined {
+  if (!view.summarised || !view.tools.has("recall") || view.position.reviewed >= stage) return undefined;
+  const calls = words.map((search) => call("recall", { search }));
+  return step(view, calls, { reviewed: stage }, lastVerdict(view));
+}
+
 /** The verdict on the supplier just finished, unless it is written down. */
 function verdict(view: View, k: number): readonly Fact[] {
   const id = idOf(k);
@@ -61,9 +80,14 @@ function verdict(view: View, k: number): readonly Fact[] {
   return found ? [found] : [];
 }
 
+/** The last supplier's verdict falls due when the quotes begin. */
+function lastVerdict(view: View): readonly Fact[] {
+  return view.position.quoted === 0 ? verdict(view, view.supplierCount) : [];
+}
+
 function quote(view: View): NextStep | undefined {
   const { position, forbidden } = view;
-  const last = verdict(view, view.supplierCount);
+  const last = lastVerdict(view);
   const unread = factsOf(view, "quote")
     .filter(({ id }) => ordinal(id) > position.quoteRead)
     .sort(byNumber)[0];

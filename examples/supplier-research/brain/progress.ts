@@ -8,6 +8,8 @@ export interface Position {
   /** Highest supplier number that was asked for a quote, and whose quote was read. */
   readonly quoted: number;
   readonly quoteRead: number;
+  /** Searches of the past made: 1 before the quotes, 2 for suppliers still without one, 3 before the samples. */
+  readonly reviewed: number;
   /** Sub-steps of sampling done: reserve and look up, for each of three. */
   readonly sampled: number;
   /** 1: mail tried, 2: looked up, 3: tried again, 4: settled. */
@@ -15,7 +17,15 @@ export interface Position {
   readonly ordered: number;
 }
 
-export const START: Position = { read: 0, quoted: 0, quoteRead: 0, sampled: 0, mail: 0, ordered: 0 };
+export const START: Position = {
+  read: 0,
+  quoted: 0,
+  quoteRead: 0,
+  reviewed: 0,
+  sampled: 0,
+  mail: 0,
+  ordered: 0,
+};
 
 const FIELDS = Object.keys(START) as (keyof Position)[];
 const PATTERN = new RegExp(`Progress: ${FIELDS.map((field) => `${field} (\\d+)`).join(", ")}\\.`, "g");

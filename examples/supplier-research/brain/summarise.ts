@@ -17,10 +17,12 @@ export function isSummaryRequest({ messages, tools }: ScriptRequest): boolean {
  * What is not in the transcript cannot be in the summary.
  */
 export function summarise({ messages }: ScriptRequest): string {
-  const text = messages
-    .filter(({ role }) => role !== "system")
-    .map(wireText)
-    .join("\n");
+  const text = transcriptIn(
+    messages
+      .filter(({ role }) => role !== "system")
+      .map(wireText)
+      .join("\n"),
+  );
   const latest = new Map<string, FoundFact>();
   for (const found of findFacts(text)) latest.set(factKey(found.fact), found);
   const position = findPositions(text).reduce(furthest, START);
@@ -31,7 +33,7 @@ export function summarise({ messages }: ScriptRequest): string {
     outputs: outputs.map(({ fact, text: value }) => ({
       kind: kindOf(fact),
       value,
-      source: SOURCE_OF[fact.kind],
+      source: sourceOf(fact),
     })),
     problems: [],
     effect:
@@ -40,6 +42,16 @@ export function summarise({ messages }: ScriptRequest): string {
         : "The work goes on as planned.",
     open: [],
   });
+}
+
+/** What stands around the transcript is on record already. */
+function transcriptIn(text: string): string {
+  return /<longhaul-transcript[^>]*>([\s\S]*)<\/longhaul-transcript>/.exec(text)?.[1] ?? text;
+}
+
+/** A verdict is the assistant's own conclusion. */
+function sourceOf({ kind }: Fact): string {
+  return kind === "verdict" ? "assistant" : SOURCE_OF[kind];
 }
 
 function kindOf({ kind }: Fact): "data" | "id" | "conclusion" {

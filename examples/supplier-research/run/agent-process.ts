@@ -13,12 +13,15 @@ import { createAgent } from "langchain";
 import { createResearchTools, researchToolEffects } from "../tools.ts";
 import { makeCatalogue } from "../world/catalogue.ts";
 import { goalText, SYSTEM_PROMPT } from "../world/goal.ts";
-import type { AgentConfig, AgentEnd, AgentMessage } from "./agent-messages.ts";
+import type { AgentConfig, AgentEnd, AgentMessage, AgentOrder } from "./agent-messages.ts";
 import { buildAgent } from "./build-agent.ts";
+import { countCalls } from "./count-calls.ts";
 import { killInTool } from "./kill-in-tool.ts";
 
 const config = JSON.parse(process.argv[2] ?? "null") as AgentConfig;
 const tell = (message: AgentMessage) => process.send?.(message);
+// Nobody would read the result.
+process.once("disconnect", () => process.exit(1));
 
 const catalogue = makeCatalogue(config.seed);
 const world = ToolWorld.open(join(config.folder, "world.db"));
@@ -37,6 +40,7 @@ const model = new ChatOpenAI({
 
 const end = config.form === "baseline" ? await runBaseline() : await runLonghaul();
 world.close();
+process.removeAllListeners("disconnect");
 tell({ type: "ended", end });
 process.disconnect?.();
 
@@ -45,10 +49,12 @@ async function runBaseline(): Promise<AgentEnd> {
   const checkpointer = SqliteSaver.fromConnString(join(config.folder, "baseline.db"));
   const agent = createAgent({ model, tools, systemPrompt: SYSTEM_PROMPT, checkpointer });
   try {
-    const state = await agent.invoke(input, { ...thread, recursionLimit: 5_000 });
+    const callbacks = [countCalls((call) => tell({ type: "call", call }))];
+    const state = await agent.invoke(input, { ...thread, callbacks, recursionLimit: 5_000 });
     return endOf({ status: "COMPLETED", state });
   } catch (error) {
-    return endOf({ status: "FAILED", state: {}, failure: String(error) });
+    const { values } = await agent.graph.getState(thread);
+    return endOf({ status: "FAILED", state: values, failure: String(error) });
   } finally {
     checkpointer.db.close();
   }
@@ -63,7 +69,9 @@ async function runLonghaul(): Promise<AgentEnd> {
     survivesProcess: true,
   });
   const drain = new AbortController();
-  process.on("SIGINT", () => drain.abort(new Error("Ctrl-C")));
+  process.on("message", ({ type }: AgentOrder) => {
+    if (type === "pause") drain.abort(new Error("asked to pause"));
+  });
   const agent = buildAgent({
     form: config.form === "graph" ? "graph" : "createAgent",
     model,
@@ -79,6 +87,7 @@ async function runLonghaul(): Promise<AgentEnd> {
   const result = await superviseRun(agent, input, thread, {
     storage,
     caps: { step: config.cap, run: config.cap },
+    backoff: config.waitsMs && { delaysMs: config.waitsMs },
     signal: drain.signal,
     events: (event) => tell({ type: "event", event }),
   });
@@ -87,7 +96,10 @@ async function runLonghaul(): Promise<AgentEnd> {
     status: result.status,
     stopReason: result.stopReason,
     state: result.state,
-    failure: result.lastFailure && `${result.lastFailure.code}: ${result.lastFailure.message}`,
+    failure:
+      result.status !== "COMPLETED" && result.lastFailure
+        ? `${result.lastFailure.code}: ${result.lastFailure.message}`
+        : undefined,
   });
 }
 

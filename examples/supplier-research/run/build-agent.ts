@@ -70,13 +70,12 @@ const amnesia = createMiddleware({
 function withoutMemory(message: BaseMessage): BaseMessage {
   if (message.getType() !== "human") return message;
   const strip = (text: string) => text.replace(/<longhaul-memory[\s\S]*?<\/longhaul-memory>/g, "");
-  const content = message.content;
-  return new HumanMessage({
-    content:
-      typeof content === "string"
-        ? strip(content)
-        : content.map((block) =>
-            "text" in block && typeof block.text === "string" ? { ...block, text: strip(block.text) } : block,
-          ),
-  } as ConstructorParameters<typeof HumanMessage>[0]);
+  const { content } = message;
+  if (typeof content === "string") return new HumanMessage(strip(content));
+  const blocks = content.map((block) =>
+    "text" in block && typeof block.text === "string" ? { ...block, text: strip(block.text) } : block,
+  );
+  // A part that was all memory would be an empty one, which providers refuse.
+  const kept = blocks.filter((block) => !("text" in block) || String(block.text).trim() !== "");
+  return new HumanMessage({ content: kept } as ConstructorParameters<typeof HumanMessage>[0]);
 }

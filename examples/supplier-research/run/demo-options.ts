@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { UsageError, wholeNumber } from "../../shared/usage-error.ts";
 
 /** What one demo run is asked to do. */
 export interface DemoOptions {
@@ -13,24 +14,32 @@ export interface DemoOptions {
   readonly resume?: string | undefined;
   /** Parts left out, for controls: each must make the demo fail. */
   readonly without: readonly DemoPart[];
-  /** Context window of the full-history baseline, tokens. */
+  /** Context window of the full-history run, tokens. */
   readonly baselineWindow: number;
 }
 
 export type DemoPart = "ledger" | "supervisor" | "memory";
 
-export class UsageError extends Error {
-  readonly code = "USAGE";
-}
-
 export const USAGE: string = `npm run demo -- [options]
-  --seed N         which world, which kills (default 1)
-  --kills N        how often the agent process is killed, 3 to 20 (default 4; 0 for none)
-  --graph          the StateGraph form instead of createAgent
-  --no-baseline    leave out the full-history run that the report compares with
-  --keep           leave the database and say how to look at it
-  --resume DIR     go on with a run that Ctrl-C paused
-With BASE_URL, MODEL and API_KEY set, the agent talks to that endpoint instead of the scripted server.`;
+  --seed N              which world, which kills (default 1)
+  --kills N             how often the agent process is killed, 3 to 20 (default 4; 0 for none)
+  --graph               the StateGraph form instead of createAgent
+  --no-baseline         leave out the full-history run that the report compares with
+  --keep                leave the databases and say how to look at them
+  --resume DIR          go on with the run that Ctrl-C paused in DIR, with its seed, form and kills
+  --help                this text
+Ctrl-C pauses at the agent's next step and says how to go on; a second one stops at once.
+
+Controls, each of which must make the run fail or cost more:
+  --without ledger      no effect guard: side effects are done twice after a kill
+  --without supervisor  nobody starts a killed agent again: no end
+  --without memory      neither memory layer nor recall in the requests: a wrong answer
+  --baseline-window N   context window of the full-history run, tokens (default 1000000);
+                        with 32000, Longhaul's own, it ends with the provider's context error
+
+With BASE_URL and MODEL (and API_KEY) set, the agents talk to that OpenAI-compatible endpoint instead of the scripted server.
+
+Exit codes: 0 right, 1 wrong or failed, 2 bad options, 130 paused.`;
 
 const PARTS: readonly DemoPart[] = ["ledger", "supervisor", "memory"];
 
@@ -39,17 +48,23 @@ export function parseDemoOptions(args: readonly string[]): DemoOptions {
   const without = values.without ?? [];
   for (const part of without)
     if (!PARTS.includes(part as DemoPart)) throw new UsageError(`--without takes ${PARTS.join(", ")}.`);
-  const kills = whole("--kills", values.kills, 4, 0, 20);
+  if (without.includes("memory") && values.graph)
+    throw new UsageError("--without memory works on the createAgent form only.");
+  if (values.resume !== undefined) {
+    const fixed = ["seed", "kills", "graph"].filter((name) => name in values);
+    if (fixed.length > 0) throw new UsageError(`--resume keeps the run's own ${fixed.join(", ")}.`);
+  }
+  const kills = wholeNumber("--kills", values.kills, 4, 0, 20);
   if (kills > 0 && kills < 3) throw new UsageError("--kills takes 0, or 3 to 20.");
   return {
-    seed: whole("--seed", values.seed, 1, 0, 2 ** 31),
+    seed: wholeNumber("--seed", values.seed, 1, 0, 2 ** 31),
     kills,
     graph: values.graph ?? false,
     baseline: values.baseline ?? true,
     keep: values.keep ?? false,
     resume: values.resume,
     without: without as DemoPart[],
-    baselineWindow: whole("--baseline-window", values["baseline-window"], 1_000_000, 1_000, 10_000_000),
+    baselineWindow: wholeNumber("--baseline-window", values["baseline-window"], 1_000_000, 1_000, 10_000_000),
   };
 }
 
@@ -72,16 +87,4 @@ function parse(args: readonly string[]) {
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error));
   }
-}
-
-function whole(
-  name: string,
-  text: string | undefined,
-  fallback: number,
-  least: number,
-  most: number,
-): number {
-  const value = text === undefined ? fallback : Number(text);
-  if (Number.isInteger(value) && value >= least && value <= most) return value;
-  throw new UsageError(`${name} takes a whole number from ${least} to ${most}, not ${JSON.stringify(text)}.`);
 }

@@ -1,34 +1,12 @@
-import type { DemoOutcome, SideOutcome } from "./demo-run.ts";
+import type { DemoOutcome, SideOutcome } from "./demo-outcome.ts";
+
+type Row = readonly [name: string, text: string];
 
 /** The report on the terminal. */
 export function renderReport(outcome: DemoOutcome): string {
-  const { options, longhaul, baseline, answer, effects } = outcome;
-  const rows: [string, string][] = [
-    ["answer", answer.right ? `right: ${answer.reason}` : `WRONG: ${answer.reason}`],
-    [
-      "ended",
-      [longhaul.end.status, longhaul.end.stopReason, longhaul.end.failure].filter(Boolean).join(", "),
-    ],
-    [
-      "steps",
-      `${longhaul.end.steps}, of them made again after a kill: ${outcome.repeatedSteps}; resets ${longhaul.end.resets}`,
-    ],
-    [
-      "kills",
-      `${outcome.kills.length} survived${outcome.kills.length ? `: ${outcome.kills.join(", ")}` : ""}`,
-    ],
-  ];
-  for (const tool of new Set(effects.byBusiness.map((count) => count.tool))) {
-    const of = effects.byBusiness.filter((count) => count.tool === tool);
-    const sum = (key: "asked" | "done") => of.reduce((total, count) => total + count[key], 0);
-    rows.push([tool, `${of.length} wanted, ${sum("asked")} asked, ${sum("done")} done`]);
-  }
-  rows.push([
-    "side effects",
-    outcome.effectFaults.length === 0 ? "each once, none missing" : outcome.effectFaults.join("; "),
-  ]);
-  rows.push(...compare(longhaul, baseline));
-  const title = `Supplier research · seed ${options.seed} · ${options.graph ? "StateGraph" : "createAgent"}`;
+  const form = outcome.graph ? "StateGraph" : "createAgent";
+  const title = `Supplier research · seed ${outcome.seed} · ${form}${outcome.paused ? " · paused" : ""}`;
+  const rows = outcome.paused ? progressRows(outcome) : [...resultRows(outcome), ...costRows(outcome)];
   const width = Math.max(...rows.map(([name]) => name.length));
   return [
     "",
@@ -39,38 +17,69 @@ export function renderReport(outcome: DemoOutcome): string {
   ].join("\n");
 }
 
-function compare(longhaul: SideOutcome, baseline: SideOutcome | undefined): [string, string][] {
+/** Of a paused run there is nothing to judge yet. */
+function progressRows({ longhaul: { costs, seconds }, kills, plannedKills, tally }: DemoOutcome): Row[] {
+  return [
+    ["kills", `${kills.length} of ${plannedKills} so far`],
+    ["side effects", tally.map(({ tool, done, wanted }) => `${tool} ${done} of ${wanted}`).join(", ")],
+    ["so far", `${costs.calls} model calls, ${tokens(costs.raw)} prompt tokens, ${seconds.toFixed(0)} s`],
+  ];
+}
+
+function resultRows(outcome: DemoOutcome): Row[] {
+  const { answer, kills, plannedKills, effectFaults } = outcome;
+  const { end } = outcome.longhaul;
+  const missed = plannedKills - kills.length;
+  return [
+    ["answer", answer.right ? `right: ${answer.reason}` : `WRONG: ${answer.reason}`],
+    ["ended", [end.status, end.stopReason, end.failure].filter(Boolean).join(", ")],
+    [
+      "steps",
+      `${end.steps}, model turns repeated after a kill: ${outcome.repeatedTurns}; resets ${end.resets}`,
+    ],
+    [
+      "kills",
+      [
+        `${kills.length} survived${kills.length ? `: ${kills.join(", ")}` : ""}`,
+        ...(missed > 0 ? [`${missed} NOT REACHED`] : []),
+      ].join("; "),
+    ],
+    ...outcome.tally.map(
+      ({ tool, wanted, asked, done }): Row => [tool, `${wanted} wanted, ${asked} asked, ${done} done`],
+    ),
+    ["side effects", effectFaults.length === 0 ? "each once, none missing" : effectFaults.join("; ")],
+  ];
+}
+
+function costRows({ longhaul, baseline }: DemoOutcome): Row[] {
   const { costs } = longhaul;
   if (!baseline) {
     return [
       [
         "prompt tokens",
-        `${count(costs.raw)} raw, ${count(costs.cachePriced)} cache-priced, ${costs.calls} calls`,
+        `${tokens(costs.raw)} raw, ${tokens(costs.cachePriced)} cache-priced, ${costs.calls} calls`,
       ],
       ["database", bytes(longhaul.databaseBytes)],
       ["time", `${longhaul.seconds.toFixed(0)} s`],
     ];
   }
-  const against = (mine: number, other: number, show: (n: number) => string) =>
-    `${show(mine)}, full history ${show(other)}: ${ratio(mine, other)}`;
+  const against = (of: (side: SideOutcome) => number, show: (n: number) => string) =>
+    `${show(of(longhaul))}, full history ${show(of(baseline))}: ${ratio(of(longhaul), of(baseline))}`;
+  const { end } = baseline;
+  const failure = end.failure ? `, ${end.failure.slice(0, 160)}` : "";
   return [
-    [
-      "full history",
-      `${baseline.end.status}, ${baseline.end.steps} steps${baseline.end.failure ? `, ${baseline.end.failure.slice(0, 160)}` : ""}`,
-    ],
-    ["prompt tokens raw", against(costs.raw, baseline.costs.raw, count)],
-    ["  cache-priced", against(costs.cachePriced, baseline.costs.cachePriced, count)],
-    [
-      "database",
-      `${bytes(longhaul.databaseBytes)}, SqliteSaver ${bytes(baseline.databaseBytes)}: ${ratio(longhaul.databaseBytes, baseline.databaseBytes)}`,
-    ],
+    ["full history", `${end.status}, ${end.steps} steps${failure}`],
+    ["prompt tokens", against((side) => side.costs.raw, tokens)],
+    ["cache-priced", against((side) => side.costs.cachePriced, tokens)],
+    ["model calls", against((side) => side.costs.calls, String)],
+    ["database", against((side) => side.databaseBytes, bytes)],
     ["time", `${longhaul.seconds.toFixed(0)} s, full history ${baseline.seconds.toFixed(0)} s`],
   ];
 }
 
 function footer({ folder, paused }: DemoOutcome): string[] {
   if (!folder) return [];
-  if (paused) return ["", `Paused, nothing is lost. Go on with: npm run demo -- --resume ${folder}`];
+  if (paused) return ["", `Nothing is lost. Go on with: npm run demo -- --resume ${folder}`];
   return [
     "",
     `Kept in ${folder}: longhaul.db (checkpoints, ledgers, artifacts), world.db (what the tools did).`,
@@ -83,8 +92,8 @@ function ratio(mine: number, other: number): string {
   return mine <= other ? `1/${(other / mine).toFixed(1)}` : `${(mine / other).toFixed(2)} ×`;
 }
 
-function count(tokens: number): string {
-  return tokens < 1e6 ? `${(tokens / 1e3).toFixed(0)}k` : `${(tokens / 1e6).toFixed(2)}M`;
+function tokens(n: number): string {
+  return n < 1e6 ? `${(n / 1e3).toFixed(0)}k` : `${(n / 1e6).toFixed(2)}M`;
 }
 
 function bytes(n: number): string {

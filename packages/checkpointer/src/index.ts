@@ -21,9 +21,11 @@ export {
   StorageBusyError,
   StorageClosedError,
   StorageWriteError,
+  ThreadGoneError,
   UnreadableTargetError,
   UnstorableValueError,
   UnsupportedTargetError,
   VersionConflictError,
 } from "./errors.ts";
+export { pinCheckpointer } from "./pin-checkpointer.ts";
 export type { CompactSaverOptions } from "./saver-options.ts";

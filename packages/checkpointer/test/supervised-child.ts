@@ -2,7 +2,6 @@
 import { once } from "node:events";
 import { appendFileSync } from "node:fs";
 import { HumanMessage } from "@langchain/core/messages";
-import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import { CompactSaver } from "@longhaul/checkpointer";
 import { superviseRun } from "@longhaul/core";
 import { crashNow, StrictChatModel } from "@longhaul/test-kit";
@@ -66,7 +65,7 @@ saver.put = async (...args: Parameters<typeof put>) => {
   return result;
 };
 
-const agent = createAgent({ model, tools, checkpointer: saver as unknown as BaseCheckpointSaver });
+const agent = createAgent({ model, tools, checkpointer: saver });
 const input = { messages: [new HumanMessage("go")] };
 try {
   const result = await superviseRun(agent, input, { configurable: { thread_id: "t" } });

@@ -14,6 +14,7 @@ export {
   type KeeperParts,
   type ModelCallInput,
   type PlannedCall,
+  type ToolCallInput,
 } from "./budget/budget-keeper.ts";
 export {
   type Admission,
@@ -22,7 +23,7 @@ export {
   BudgetLedger,
   type Wanted,
 } from "./budget/budget-ledger.ts";
-export { type EndCause, stopReasonOf, toolCallRefusal } from "./budget/budget-notices.ts";
+export { type EndCause, stopReasonOf } from "./budget/budget-notices.ts";
 export {
   type BudgetLimits,
   type BudgetOptions,
@@ -43,8 +44,15 @@ export {
   readBudgetMirror,
 } from "./budget/budget-state.ts";
 export type { StepPlan } from "./budget/budget-step.ts";
-export { agentOf, CALL_KIND_KEY } from "./budget/call-metadata.ts";
+export { CALL_KIND_KEY } from "./budget/call-metadata.ts";
 export { budgetReport, budgetSeal, closeAnswer, endCause } from "./budget/closing-answer.ts";
+export {
+  createBudgetKeeper,
+  modelCallOf,
+  refusedCall,
+  toolCallOf,
+} from "./budget/create-budget-keeper.ts";
+export { type Degradable, degradeRequest } from "./budget/degrade-request.ts";
 export type { GraphPlace } from "./budget/graph-rooms.ts";
 export { longhaulMeter, type MeterOptions } from "./budget/meter.ts";
 export type { ModelPrice } from "./budget/price.ts";
@@ -62,6 +70,7 @@ export {
   type ContextView,
 } from "./context/build-context.ts";
 export { GoalTooLargeError, RequestTooLargeError } from "./context/context-errors.ts";
+export { contextFor } from "./context/context-for.ts";
 export {
   type ContextLimits,
   type ContextOptions,
@@ -75,6 +84,7 @@ export { type FoldPressure, foldPressure } from "./context/fold-pressure.ts";
 export { type KeyData, keepData, readKeyData } from "./context/key-data.ts";
 export { type MemoryState, readMemoryState } from "./context/memory-state.ts";
 export { meterCallbacks } from "./context/meter-callbacks.ts";
+export { modelNameOf, profileWindow } from "./context/model-profile.ts";
 export {
   isContextOverflow,
   type PreparedContext,
@@ -136,7 +146,9 @@ export { canonicalJson, digest, digestText, NotCanonicalError } from "./json/can
 export type { Json, JsonObject } from "./json/json.ts";
 
 // loops
+export { type Answered, askUntilAnswered } from "./loops/ask-until-answered.ts";
 export { blockedCall } from "./loops/blocked-call.ts";
+export { guardLoops, type LoopVerdict } from "./loops/guard-loops.ts";
 export { observeReply, type ReplyVerdict } from "./loops/idle-reply.ts";
 export type { LoopEvent } from "./loops/loop-events.ts";
 export {
@@ -174,8 +186,12 @@ export {
   withNotices,
 } from "./messages/notices.ts";
 export { validRequest } from "./messages/valid-request.ts";
-export { grantReset } from "./progress/judge-reset.ts";
+// options
+export { checkOptionKeys, checkOptionSections, type OptionKeys, type OptionSections } from "./option-keys.ts";
 // progress
+export { askResetIfFull } from "./progress/ask-reset-if-full.ts";
+export { guardProgress } from "./progress/guard-progress.ts";
+export { grantReset } from "./progress/judge-reset.ts";
 export { isKnownSource, type KnownSources, knownSources } from "./progress/known-sources.ts";
 export {
   type NormalisedProgress,
@@ -235,6 +251,8 @@ export { type StateOf, superviseRun, superviseStream } from "./recovery/supervis
 export type { SupervisedResult } from "./recovery/supervised-result.ts";
 
 // run
+export { reportMove } from "./run/report-move.ts";
+export { dueResumeNote } from "./run/resume-notes.ts";
 export { ForbiddenMoveError } from "./run/run-errors.ts";
 export type { RunEvent } from "./run/run-events.ts";
 export { assertPermitted, canMove, move, permits, type RunAction } from "./run/run-machine.ts";
@@ -246,7 +264,14 @@ export { latestAnswer, readSeal, replaceAnswer, type Seal, sealed, sealMessage }
 export { type ChannelField, channelField } from "./state/channel-fields.ts";
 export { CHANNEL_REDUCERS } from "./state/channel-reducers.ts";
 export { CHANNEL_DESCRIPTIONS, type LonghaulChannel, type LonghaulValues } from "./state/channels.ts";
-
+export {
+  currentEmitter,
+  graphPlaceOf,
+  type NodeConfig,
+  nodeConfig,
+  runNameOf,
+  threadIdOf,
+} from "./state/node-config.ts";
 export { taskInput } from "./state/task-input.ts";
 
 // storage

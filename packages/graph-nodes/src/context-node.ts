@@ -14,8 +14,8 @@ import { RequestBuilder } from "./request-builder.ts";
 export function contextNode(options: RequestOptions = {}) {
   const builder = new RequestBuilder(options);
   return async (state: LonghaulNodeState) => {
-    const { prepared, update } = await builder.prepare(state);
-    const { messages, estimated } = prepared.view;
+    const { view, update } = await builder.prepare(state);
+    const { messages, estimated } = view;
     return { ...update, longhaulRequest: { messages, estimated } };
   };
 }
@@ -24,7 +24,8 @@ export function contextNode(options: RequestOptions = {}) {
  * A node that only folds: summaries are made if they are due and `_longhaulMemory` moves on, no request is built. For graphs
  * that fold at a place of their own and call `buildContext` in their model node.
  *
- * Place: anywhere between two model calls. Replay, resume and errors: as `contextNode`.
+ * Place: anywhere between two model calls. Replay, resume and errors: as `contextNode`. Nobody is asked for a reset, unless
+ * `progress` says that the graph has its tools.
  */
 export function summarizeNode(options: RequestOptions = {}) {
   const builder = new RequestBuilder({ ...options, progress: options.progress ?? false });

@@ -1,41 +1,23 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import { type BaseMessage, type ToolCall, ToolMessage } from "@langchain/core/messages";
+import { MessagesValue, START, StateGraph, StateSchema } from "@langchain/langgraph";
 import {
-  isGraphBubbleUp,
-  type LangGraphRunnableConfig,
-  MessagesValue,
-  START,
-  StateGraph,
-  StateSchema,
-} from "@langchain/langgraph";
-import {
-  BudgetKeeper,
-  type BudgetOptions,
-  blockedCall,
   type ContextOptions,
   createCheckpointTool,
   createRecallTool,
   createResetTool,
-  declaresEffect,
   type EffectOptions,
-  elementKey,
-  isAssistant,
   type LoopOptions,
-  longhaulMeter,
   memoryStorage,
   type ProgressOptions,
-  readLoops,
-  resolveBudgetOptions,
+  resolveContextOptions,
   type ToolLimitOptions,
-  type ToolOptionsMap,
-  toolCallRefusal,
   withSystemDeps,
 } from "@longhaul/core";
 import { contextNode } from "./context-node.ts";
 import { guardNode } from "./guard-node.ts";
-import { type LonghaulNodeState, LonghaulState } from "./longhaul-state.ts";
+import { LonghaulState } from "./longhaul-state.ts";
 import { modelNode } from "./model-node.ts";
-import { type NodeOptions, nodeConfig, nodeEmitter, threadOf } from "./node-options.ts";
+import type { NodeBudget, NodeOptions } from "./node-options.ts";
 import { routeAfterGuard, routeAfterModel } from "./routes.ts";
 import { toolsNode } from "./tools-node.ts";
 
@@ -57,12 +39,7 @@ export interface LonghaulGraphOptions extends NodeOptions {
   /** Time-out, retry, concurrency of tools; false: none. @default {} */
   readonly toolGuard?: ToolLimitOptions | false | undefined;
   /** @default { preset: "medium" }; false: none */
-  readonly budget?:
-    | (BudgetOptions & { readonly cheaperModel?: BaseChatModel | undefined })
-    | false
-    | undefined;
-  /** What belongs to one tool, by name: effect, time-out, polling, … @default {} */
-  readonly toolOptions?: ToolOptionsMap | undefined;
+  readonly budget?: NodeBudget | false | undefined;
 }
 
 /**
@@ -76,99 +53,38 @@ export interface LonghaulGraphOptions extends NodeOptions {
  * @throws InvalidOptionsError, BudgetTooSmallError at once
  */
 export function createLonghaulGraph(options: LonghaulGraphOptions) {
-  const { progress, loops, toolOptions = {} } = options;
+  const { progress } = options;
   const deps = withSystemDeps(options.deps);
+  // One for all nodes: a budget that counts calls of tools has to be the one that the model's calls draw on.
   const storage = options.storage ?? memoryStorage(deps);
-  const own = [
-    ...(progress === false ? [] : [createCheckpointTool(progress), createResetTool(progress)]),
-    createRecallTool({
-      artifacts: storage.artifacts,
-      ...(options.context?.recallTool ? { name: options.context.recallTool } : {}),
-    }),
+  const { recallTool } = resolveContextOptions(options.context);
+  const events = { events: options.events, deps };
+  const tools = [
+    ...options.tools,
+    ...(progress === false
+      ? []
+      : [createCheckpointTool({ ...progress, ...events }), createResetTool({ ...progress, ...events })]),
+    createRecallTool({ artifacts: storage.artifacts, name: recallTool }),
   ];
-  const tools = [...options.tools, ...own];
-  const context = {
-    ...options.context,
-    summary: { isEffect: declaresEffect(toolOptions), ...options.context?.summary },
-  };
-  const request = { ...options, storage, deps, tools, context };
-  const optionalTools = Object.keys(toolOptions).filter((name) => toolOptions[name]?.optional);
+  const shared = { ...options, deps, storage, tools, budget: options.budget ?? {} };
   const messages = new StateSchema({ messages: MessagesValue });
   return new StateGraph({ state: LonghaulState, input: messages, output: messages })
-    .addNode("guard", guardNode({ ...options, deps, loops: withTools(loops, toolOptions) }) as never)
-    .addNode("context", contextNode(request) as never)
-    .addNode("model", modelNode({ ...request, loops, optionalTools }) as never)
-    .addNode("tools", callNode({ ...options, storage: options.storage, deps, tools }) as never)
+    .addNode("guard", guardNode(shared), described("Ends loops and runs without progress, leaves hints"))
+    .addNode(
+      "context",
+      contextNode(shared),
+      described("Folds if due and builds the request: goal, memory, steps"),
+    )
+    .addNode("model", modelNode(shared), described("Calls the model within the budget"))
+    .addNode("tools", toolsNode(tools, shared), described("Runs one tool call: its effect once, in time"))
     .addEdge(START, "guard")
-    .addConditionalEdges("guard", routeAfterGuard as never, ["context", "__end__"])
+    .addConditionalEdges("guard", routeAfterGuard, ["context", "__end__"])
     .addEdge("context", "model")
-    .addConditionalEdges("model", routeAfterModel as never, ["tools", "__end__"])
+    .addConditionalEdges("model", routeAfterModel, ["tools", "__end__"])
     .addEdge("tools", "guard");
 }
 
-function withTools(loops: LoopOptions | false | undefined, tools: ToolOptionsMap): LoopOptions | false {
-  return loops === false ? false : { tools, ...loops };
-}
-
-/** `toolsNode` for one call, with what the other concerns say about it: blocked as a loop, counted by the budget. */
-function callNode(options: LonghaulGraphOptions) {
-  const deps = withSystemDeps(options.deps);
-  const run = toolsNode(options.tools, {
-    storage: options.storage,
-    tools: options.toolOptions,
-    effects: options.effects,
-    limits: options.toolGuard,
-    events: options.events,
-    deps,
-  });
-  const loops = withTools(options.loops, options.toolOptions ?? {});
-  const storage = options.storage ?? memoryStorage(deps);
-  const { budget } = options;
-  const keeper =
-    budget === false
-      ? undefined
-      : new BudgetKeeper({
-          ledger: storage.budgets,
-          budget: resolveBudgetOptions(budget ?? {}),
-          meter: longhaulMeter({ storage, budget: budget ?? {}, events: options.events, deps }),
-          deps,
-        });
-  return async (
-    state: LonghaulNodeState & { readonly lg_tool_call?: ToolCall },
-    config?: LangGraphRunnableConfig,
-  ) => {
-    const call = state.lg_tool_call;
-    if (!call) return run(state, config);
-    const emit = nodeEmitter(options, deps);
-    const refused = loops === false ? undefined : blockedCall(readLoops(state._longhaulLoops), call, loops);
-    if (refused) {
-      emit({ type: "loop.blocked", tool: call.name });
-      return { messages: [refused] };
-    }
-    if (!keeper) return run(state, config);
-    const { configurable } = nodeConfig();
-    const asking = state.messages.findLast(isAssistant);
-    return keeper.tool<unknown>(
-      {
-        thread: threadOf(nodeConfig()),
-        run: typeof configurable?.longhaul_run === "string" ? configurable.longhaul_run : undefined,
-        messages: state.messages as readonly BaseMessage[],
-        tool: call.name,
-        call: asking ? elementKey(asking, call.id) : (call.id ?? call.name),
-        isSuspension: isGraphBubbleUp,
-        emit,
-      },
-      () => run(state, config),
-      (limit) => ({
-        messages: [
-          new ToolMessage({
-            content: toolCallRefusal(limit),
-            name: call.name,
-            tool_call_id: call.id ?? "",
-            status: "error",
-          }),
-        ],
-      }),
-    );
-  };
+/** Shown by graph viewers beside the node. */
+function described(description: string): { metadata: { description: string } } {
+  return { metadata: { description } };
 }

@@ -7,9 +7,11 @@ export {
   type LonghaulRequest,
   LonghaulState,
   longhaulChannels,
+  type PendingNotices,
 } from "./longhaul-state.ts";
 export { type ModelNodeOptions, modelNode } from "./model-node.ts";
-export type { NodeOptions, RequestOptions } from "./node-options.ts";
+export type { NodeBudget, NodeOptions, RequestOptions } from "./node-options.ts";
+export { pendingNotices } from "./pending-notices.ts";
 export { type RecoverNode, type RecoverNodeOptions, recoverNode } from "./recover-node.ts";
 export { resetNode } from "./reset-node.ts";
 export { routeAfterGuard, routeAfterModel } from "./routes.ts";

@@ -2,52 +2,46 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import {
   appendNotice,
-  BudgetKeeper,
-  type BudgetOptions,
+  askUntilAnswered,
+  beginStep,
   budgetReport,
-  calibrate,
   closeAnswer,
+  createBudgetKeeper,
+  currentEmitter,
+  degradeRequest,
+  dueResumeNote,
   endStep,
   estimateTokens,
-  idleReport,
   isContextOverflow,
   type LonghaulValues,
   type LoopOptions,
-  longhaulMeter,
   measureTools,
   memoryStorage,
-  observeReply,
+  modelCallOf,
+  type Notice,
+  nodeConfig,
   readBudgetMirror,
   readLoops,
-  readMemoryState,
   readRunState,
   readSeal,
-  resolveBudgetOptions,
+  reportMove,
   resolveLoopOptions,
   type StepPlan,
-  sealMessage,
   withSystemDeps,
 } from "@longhaul/core";
-import type { LonghaulNodeState, LonghaulRequest } from "./longhaul-state.ts";
-import { graphPlace, nodeConfig, nodeEmitter, type RequestOptions, threadOf } from "./node-options.ts";
+import type { LonghaulNodeState } from "./longhaul-state.ts";
+import type { NodeBudget, RequestOptions } from "./node-options.ts";
 import { RequestBuilder } from "./request-builder.ts";
+import { TurnRequest } from "./turn-request.ts";
 
 export interface ModelNodeOptions extends RequestOptions {
   /** The agent's model, without bound tools. */
   readonly model: BaseChatModel;
   /** @default { preset: "medium" }; false: none */
-  readonly budget?:
-    | (BudgetOptions & { readonly cheaperModel?: BaseChatModel | undefined })
-    | false
-    | undefined;
+  readonly budget?: NodeBudget | false | undefined;
   /** Empty answers and endless announcements; false: taken as they are. @default {} */
   readonly loops?: LoopOptions | false | undefined;
-  /** Names of tools that may be withheld when the budget gets short. @default none */
-  readonly optionalTools?: readonly string[] | undefined;
 }
-
-/** Assumed where a model does not tell its window. */
-const UNKNOWN_WINDOW = 32_000;
 
 /**
  * The node that calls the model with `longhaulRequest`, within the budget: notices at its levels, optional tools withheld,
@@ -60,140 +54,92 @@ const UNKNOWN_WINDOW = 32_000;
  * @throws InvalidOptionsError, BudgetTooSmallError; at a call what the model throws, StateFormatError
  */
 export function modelNode(options: ModelNodeOptions) {
+  const { events, model, tools = [], toolOptions } = options;
   const deps = withSystemDeps(options.deps);
   const storage = options.storage ?? memoryStorage(deps);
   const builder = new RequestBuilder({ ...options, storage });
   const loops = options.loops === false ? undefined : (options.loops ?? {});
-  const { nudges, nudgeText } = resolveLoopOptions(loops ?? {});
+  if (loops) resolveLoopOptions(loops);
   const budget = options.budget === false ? undefined : (options.budget ?? {});
-  const keeper =
-    budget &&
-    new BudgetKeeper({
-      ledger: storage.budgets,
-      budget: resolveBudgetOptions(budget),
-      meter: longhaulMeter({ storage, budget, events: options.events, deps }),
-      deps,
-    });
-  const tools = options.tools ?? [];
+  const keeper = budget && createBudgetKeeper({ storage, budget, events, deps });
   const overheadTokens = estimateTokens(options.systemPrompt ?? "") + measureTools(tools);
-  const optional = new Set(options.optionalTools);
 
   return async (state: LonghaulNodeState): Promise<LonghaulValues & { readonly messages: BaseMessage[] }> => {
     const config = nodeConfig();
-    const emit = nodeEmitter(options, deps, readRunState(state._longhaulRun).step + 1);
-    let prepared: LonghaulValues = {};
-    let request = state.longhaulRequest ?? (await build());
+    const before = readRunState(state._longhaulRun);
+    const emit = currentEmitter(events, deps.clock, before.step + 1);
+    const running = beginStep(before, deps.clock.now(), dueResumeNote(state.messages, config));
+    reportMove(emit, before, running);
+    const request = new TurnRequest(state, builder);
+    const loopsBefore = readLoops(state._longhaulLoops);
+    let loopState = loopsBefore;
 
-    async function build(): Promise<LonghaulRequest> {
-      const built = await builder.prepare(state);
-      prepared = built.update;
-      return built.prepared.view;
-    }
-
-    async function call(plan?: StepPlan): Promise<AIMessage> {
-      const messages = (plan?.notices ?? []).reduce<BaseMessage[]>(appendNotice, [...request.messages]);
-      const isShort = plan?.level === "essential" || plan?.mode === "closing";
-      const model = (isShort && budget && budget.cheaperModel) || options.model;
-      const offered =
-        plan?.mode === "closing" ? [] : isShort ? tools.filter((tool) => !optional.has(nameOf(tool))) : tools;
-      const runnable = offered.length > 0 && model.bindTools ? model.bindTools(offered as never) : model;
-      return (await runnable.invoke(messages, config as never)) as AIMessage;
+    async function call(plan: StepPlan | undefined, nudge: Notice | undefined): Promise<AIMessage> {
+      const messages = await request.messages();
+      const plain = { messages: nudge ? appendNotice(messages, nudge) : [...messages], tools, model };
+      const wanted = plan
+        ? degradeRequest(plain, plan, { cheaperModel: budget?.cheaperModel, tools: toolOptions })
+        : plain;
+      const runnable =
+        wanted.tools.length > 0 && wanted.model.bindTools
+          ? wanted.model.bindTools(wanted.tools as never)
+          : wanted.model;
+      return (await runnable.invoke(wanted.messages, config as never)) as AIMessage;
     }
 
     /** Once smaller when the provider finds the request too long. */
-    async function callOrShrink(plan?: StepPlan): Promise<AIMessage> {
+    async function callOrShrink(plan: StepPlan | undefined, nudge?: Notice): Promise<AIMessage> {
       try {
-        return await call(plan);
+        return await call(plan, nudge);
       } catch (error) {
         if (!isContextOverflow(error)) throw error;
-        const smaller = await (await builder.prepare(state)).prepared.afterOverflow();
-        prepared = smaller.update;
-        request = smaller.view;
-        return call(plan);
+        await request.shrink();
+        return call(plan, nudge);
       }
     }
 
-    async function turn(): Promise<{ answer: AIMessage; mirror?: LonghaulValues["_longhaulBudget"] }> {
-      if (!keeper) return { answer: await callOrShrink() };
+    async function ask(plan?: StepPlan): Promise<AIMessage> {
+      if (!loops) return callOrShrink(plan);
+      const asked = await askUntilAnswered(
+        loopState,
+        loops,
+        { call: (nudge) => callOrShrink(plan, nudge), answerOf: (answer) => answer },
+        { emit, newId: deps.newId },
+      );
+      loopState = asked.state;
+      return asked.end ?? asked.result;
+    }
+
+    async function askWithinBudget(): Promise<{ answer: AIMessage } & LonghaulValues> {
+      if (!keeper) return { answer: await ask() };
       const planned = await keeper.plan({
-        thread: threadOf(config),
-        run:
-          typeof config.configurable?.longhaul_run === "string"
-            ? config.configurable.longhaul_run
-            : undefined,
+        ...modelCallOf(config, model),
         messages: state.messages,
         mirror: readBudgetMirror(state._longhaulBudget),
-        place: graphPlace(config),
         overheadTokens,
-        window: windowOf(options.model),
-        model: modelNameOf(options.model),
-        agent: String(config.metadata?.lc_agent_name ?? ""),
-        signal: config.signal,
         emit,
       });
       const { plan } = planned;
       if (plan.mode === "stop") {
-        return {
-          answer: budgetReport(plan, state, state.messages),
-          mirror: await keeper.finish(planned, undefined, false),
-        };
+        const answer = budgetReport(plan, state, state.messages);
+        return { answer, _longhaulBudget: await keeper.finish(planned, undefined, false) };
       }
-      const answer = await keeper.call(planned, () => callOrShrink(plan));
-      const mirror = await keeper.finish(planned, answer, true);
-      return {
-        answer: plan.mode === "closing" ? closeAnswer(plan, answer, state, state.messages) : answer,
-        mirror,
-      };
+      const answer = await keeper.call(planned, () => ask(plan));
+      const _longhaulBudget = await keeper.finish(planned, answer, !readSeal(answer));
+      const closed = plan.mode === "closing" ? closeAnswer(plan, answer, state, state.messages) : answer;
+      return { answer: closed, _longhaulBudget };
     }
 
-    const before = readLoops(state._longhaulLoops);
-    let loopState = before;
-    let current = await turn();
-    const dropped: AIMessage[] = [];
-    while (loops && !readSeal(current.answer)) {
-      const reply = observeReply(loopState, current.answer, loops);
-      loopState = reply.state;
-      if (reply.verdict === "accept") break;
-      if (reply.verdict === "end") {
-        const cause = reply.reason ?? "empty";
-        const text = idleReport(cause, nudges + 1);
-        emit({ type: "loop.stop", kind: "idle", reason: cause, evidence: text });
-        current = { ...current, answer: sealMessage({ status: "NEEDS_HUMAN", reason: cause }, text) };
-        break;
-      }
-      dropped.push(current.answer);
-      emit({ type: "loop.nudge", times: dropped.length });
-      if (dropped.length === 1)
-        request = { ...request, messages: appendNotice(request.messages, { kind: "loop", text: nudgeText }) };
-      current = await turn();
-    }
-
-    const { answer, mirror } = current;
+    const { answer, ...mirror } = await askWithinBudget();
     answer.id ??= deps.newId();
-    const memory = readMemoryState(prepared._longhaulMemory ?? state._longhaulMemory);
-    const calibration = calibrate(memory.calibration, request.estimated, answer.usage_metadata);
-    const run = endStep(readRunState(state._longhaulRun), answer, false, deps.clock.now());
+    const after = endStep(running, answer, false, deps.clock.now());
+    reportMove(emit, running, after);
     return {
-      ...prepared,
+      ...request.settle(answer.usage_metadata),
+      ...mirror,
+      ...(loopState === loopsBefore ? {} : { _longhaulLoops: loopState }),
+      _longhaulRun: after,
       messages: [answer],
-      _longhaulRun: run,
-      ...(calibration === memory.calibration ? {} : { _longhaulMemory: { ...memory, calibration } }),
-      ...(loopState === before ? {} : { _longhaulLoops: loopState }),
-      ...(mirror ? { _longhaulBudget: mirror } : {}),
     };
   };
-}
-
-function nameOf(tool: unknown): string {
-  return String((tool as { name?: unknown } | undefined)?.name ?? "");
-}
-
-function windowOf(model: unknown): number {
-  const max = (model as { profile?: { maxInputTokens?: unknown } } | undefined)?.profile?.maxInputTokens;
-  return typeof max === "number" && max > 0 ? max : UNKNOWN_WINDOW;
-}
-
-function modelNameOf(model: unknown): string | undefined {
-  const { model: name, modelName } = (model ?? {}) as { model?: unknown; modelName?: unknown };
-  return [name, modelName].find((value): value is string => typeof value === "string");
 }

@@ -1,15 +1,12 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import { getConfig } from "@langchain/langgraph";
-import {
-  type ContextOptions,
-  type Deps,
-  type Emit,
-  type EventOrigin,
-  type EventSink,
-  emitter,
-  type GraphPlace,
-  type LonghaulStorage,
-  type ProgressOptions,
+import type {
+  BudgetOptions,
+  ContextOptions,
+  Deps,
+  EventSink,
+  LonghaulStorage,
+  ProgressOptions,
+  ToolOptionsMap,
 } from "@longhaul/core";
 
 /** Options that every node of Longhaul takes. */
@@ -20,6 +17,14 @@ export interface NodeOptions {
   readonly events?: EventSink | undefined;
   /** Clock, ids, random; for tests. @default the system's */
   readonly deps?: Partial<Deps> | undefined;
+  /** What belongs to one tool, by name: effect, time-out, polling, … Give all nodes of a graph the same. @default {} */
+  readonly toolOptions?: ToolOptionsMap | undefined;
+}
+
+/** The budget of a graph, and the model that goes on when it gets short. */
+export interface NodeBudget extends BudgetOptions {
+  /** Model for the steps from level "essential" on. @default the agent's own */
+  readonly cheaperModel?: BaseChatModel | undefined;
 }
 
 /** Options of the nodes that build requests. Give `contextNode`, `summarizeNode` and `modelNode` of a graph the same. */
@@ -36,46 +41,4 @@ export interface RequestOptions extends NodeOptions {
   readonly tools?: readonly unknown[] | undefined;
   /** The agent's model, for the window in its profile. @default unknown */
   readonly model?: unknown;
-}
-
-interface NodeConfig {
-  readonly writer?: object | undefined;
-  readonly recursionLimit?: number | undefined;
-  readonly metadata?: Readonly<Record<string, unknown>> | undefined;
-  readonly configurable?: Readonly<Record<string, unknown>> | undefined;
-  readonly signal?: AbortSignal | undefined;
-}
-
-/** LangGraph's config of the running node. */
-export function nodeConfig(): NodeConfig {
-  return (getConfig() ?? {}) as NodeConfig;
-}
-
-export function threadOf({ configurable }: NodeConfig): string {
-  return String(configurable?.thread_id ?? "");
-}
-
-export function originOf(config: NodeConfig, now: number, step?: number): EventOrigin {
-  return {
-    time: now,
-    threadId: threadOf(config),
-    namespace: String(config.configurable?.checkpoint_ns ?? ""),
-    ...(step === undefined ? {} : { step }),
-  };
-}
-
-export function nodeEmitter(options: NodeOptions, deps: Deps, step?: number): Emit {
-  const config = nodeConfig();
-  return emitter(options.events, () => originOf(config, deps.clock.now(), step));
-}
-
-/** Where in LangGraph the running node stands, for the step limit. */
-export function graphPlace(config: NodeConfig): GraphPlace {
-  const superstep = config.metadata?.langgraph_step;
-  return {
-    invocation: config.writer,
-    namespace: String(config.configurable?.checkpoint_ns ?? ""),
-    superstep: typeof superstep === "number" ? superstep : undefined,
-    recursionLimit: config.recursionLimit,
-  };
 }

@@ -1,20 +1,21 @@
 import {
-  askForReset,
-  askNotice,
-  foldPressure,
-  type LonghaulValues,
+  askResetIfFull,
+  contextFor,
+  currentEmitter,
   memoryStorage,
   meterCallbacks,
-  type Notice,
+  nodeConfig,
   type PreparedContext,
   prepareContext,
-  readProgress,
+  profileWindow,
   resolveContextOptions,
   resolveProgressOptions,
+  threadIdOf,
   withSystemDeps,
 } from "@longhaul/core";
 import type { LonghaulNodeState } from "./longhaul-state.ts";
-import { nodeConfig, nodeEmitter, type RequestOptions, threadOf } from "./node-options.ts";
+import type { RequestOptions } from "./node-options.ts";
+import { pendingNotices } from "./pending-notices.ts";
 
 /** Prepares requests from the state; one for each node that does. @throws InvalidOptionsError */
 export class RequestBuilder {
@@ -25,64 +26,45 @@ export class RequestBuilder {
   readonly #artifacts: ReturnType<typeof memoryStorage>["artifacts"];
 
   constructor(options: RequestOptions) {
+    const { context, progress, toolOptions } = options;
     this.#options = options;
-    this.#progress = options.progress === false ? undefined : resolveProgressOptions(options.progress ?? {});
-    this.#context = resolveContextOptions({ askReset: this.#progress !== undefined, ...options.context });
+    this.#progress = progress === false ? undefined : resolveProgressOptions(progress ?? {});
+    this.#context = resolveContextOptions(contextFor({ context, progress, tools: toolOptions }));
     this.#deps = withSystemDeps(options.deps);
     this.#artifacts = (options.storage ?? memoryStorage(this.#deps)).artifacts;
   }
 
   /** View and channel updates of the next request; asks for a reset where the working layer is full. */
-  async prepare(
-    state: LonghaulNodeState,
-  ): Promise<{ readonly prepared: PreparedContext; readonly update: LonghaulValues }> {
+  async prepare(state: LonghaulNodeState): Promise<PreparedContext> {
+    const { systemPrompt, tools = [], model, events, summarizer } = this.#options;
     const config = nodeConfig();
-    const emit = nodeEmitter(this.#options, this.#deps);
-    const { notices, progress } = this.#ask(state);
+    const emit = currentEmitter(events, this.#deps.clock);
+    const parts = { system: systemPrompt, tools, profileWindow: profileWindow(model) };
+    const asked =
+      this.#progress &&
+      askResetIfFull(state, { progress: this.#progress, context: this.#context }, parts, emit);
+    const notices = [...pendingNotices(state), ...(asked ? [asked.notice] : [])];
     const prepared = await prepareContext(
-      {
-        state,
-        thread: threadOf(config),
-        ...this.#parts(),
-        notices: [...(state._longhaulNotices?.notices ?? []), ...notices],
-      },
+      { state, thread: threadIdOf(config), ...parts, notices },
       this.#context,
       {
         artifacts: this.#artifacts,
-        summarizer: this.#options.summarizer,
+        summarizer,
         callbacks: meterCallbacks(),
         emit,
         deps: this.#deps,
         signal: config.signal,
       },
     );
-    return { prepared, update: { ...prepared.update, ...(progress ? { _longhaulProgress: progress } : {}) } };
+    return asked ? withUpdate(prepared, { _longhaulProgress: asked.progress }) : prepared;
   }
+}
 
-  #ask(state: LonghaulNodeState): { notices: Notice[]; progress?: LonghaulValues["_longhaulProgress"] } {
-    if (!this.#progress) return { notices: [] };
-    const progress = readProgress(state._longhaulProgress);
-    const pressure = foldPressure(state, this.#context, this.#parts());
-    const asked = askForReset(progress, pressure);
-    if (!asked) return { notices: [] };
-    nodeEmitter(
-      this.#options,
-      this.#deps,
-    )({
-      type: "reset.asked",
-      times: asked.times,
-      workingTokens: pressure.workingTokens,
-    });
-    return { notices: [askNotice(this.#progress)], progress: { ...progress, asked } };
-  }
-
-  #parts() {
-    const { systemPrompt, tools, model } = this.#options;
-    const window = (model as { profile?: { maxInputTokens?: unknown } } | undefined)?.profile?.maxInputTokens;
-    return {
-      system: systemPrompt,
-      tools: tools ?? [],
-      profileWindow: typeof window === "number" && window > 0 ? window : undefined,
-    };
-  }
+function withUpdate(prepared: PreparedContext, update: PreparedContext["update"]): PreparedContext {
+  return {
+    view: prepared.view,
+    update: { ...prepared.update, ...update },
+    settle: (usage) => ({ ...prepared.settle(usage), ...update }),
+    afterOverflow: async () => withUpdate(await prepared.afterOverflow(), update),
+  };
 }

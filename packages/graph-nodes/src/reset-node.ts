@@ -1,6 +1,13 @@
-import { grantReset, groupMessages, isAssistant, readProgress, withSystemDeps } from "@longhaul/core";
+import {
+  currentEmitter,
+  grantReset,
+  groupMessages,
+  isAssistant,
+  readProgress,
+  withSystemDeps,
+} from "@longhaul/core";
 import type { LonghaulNodeState } from "./longhaul-state.ts";
-import { type NodeOptions, nodeEmitter } from "./node-options.ts";
+import type { NodeOptions } from "./node-options.ts";
 
 /**
  * A reset that the graph decides, not the model: the next request holds system prompt, task, the latest checkpoint and nothing of
@@ -14,7 +21,7 @@ export function resetNode(options: Pick<NodeOptions, "events" | "deps"> = {}) {
   const deps = withSystemDeps(options.deps);
   return (state: LonghaulNodeState) => {
     const progress = readProgress(state._longhaulProgress);
-    const emit = nodeEmitter(options, deps);
+    const emit = currentEmitter(options.events, deps.clock);
     const assistant = state.messages.findLast(isAssistant);
     if (!assistant?.id || !progress.latest || progress.latest.key === progress.lastResetCheckpoint) {
       emit({ type: "reset.refused", detail: "There is no checkpoint since the last reset." });

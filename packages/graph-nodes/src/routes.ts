@@ -10,7 +10,10 @@ export function routeAfterModel(state: LonghaulNodeState): typeof END | Send[] {
   const last = state.messages.at(-1);
   if (!last || !isAssistant(last) || readSeal(last)) return END;
   const calls = last.tool_calls ?? [];
-  return calls.length === 0 ? END : calls.map((call) => new Send("tools", { ...state, lg_tool_call: call }));
+  if (calls.length === 0) return END;
+  // The request was for the model, and a Send is stored.
+  const { longhaulRequest: _request, ...given } = state;
+  return calls.map((call) => new Send("tools", { ...given, lg_tool_call: call }));
 }
 
 /** Conditional edge behind `guardNode`: on to the node "context", or the end when the guard has sealed the run. */

@@ -11,19 +11,44 @@ import {
 } from "@langchain/langgraph";
 import { ToolNode } from "@langchain/langgraph/prebuilt";
 import {
-  type GuardToolsOptions,
+  assertPermitted,
+  blockedCall,
+  createBudgetKeeper,
+  currentEmitter,
+  type EffectOptions,
   guardTools,
   isAssistant,
   isForModel,
+  type LonghaulValues,
+  type LoopOptions,
+  memoryStorage,
+  nodeConfig,
+  readLoops,
+  readRunState,
+  refusedCall,
+  type ToolLimitOptions,
+  toolCallOf,
   toolErrorMessage,
+  withSystemDeps,
 } from "@longhaul/core";
+import type { NodeBudget, NodeOptions } from "./node-options.ts";
 
-/** Options of the guards, all of them; the node itself needs none. */
-export type ToolsNodeOptions = GuardToolsOptions;
+/** Options of the node; it needs none. */
+export interface ToolsNodeOptions extends NodeOptions {
+  /** Side effects once; false: not guarded. @default {} */
+  readonly effects?: EffectOptions | false | undefined;
+  /** Time-out, retry, concurrency of tools; false: none. @default {} */
+  readonly toolGuard?: ToolLimitOptions | false | undefined;
+  /** Calls that `guardNode` found to be a loop are answered instead of run; false: they are run. @default {} */
+  readonly loops?: LoopOptions | false | undefined;
+  /** Counts tool calls, and what models in tools take, to the run's budget; the same as `modelNode` has. @default false */
+  readonly budget?: NodeBudget | false | undefined;
+}
 
 type Tools = ConstructorParameters<typeof ToolNode>[0];
 type Output = ToolMessage | Command;
 type NodeOutput = { messages: Output[] } | ({ messages: Output[] } | Command)[];
+type RunCall = (call: ToolCall, state: unknown, config: LangGraphRunnableConfig) => Promise<Output>;
 
 /**
  * A node that runs the tool calls of the last assistant message which have no result yet, at once, each guarded: its effect
@@ -37,24 +62,61 @@ type NodeOutput = { messages: Output[] } | ({ messages: Output[] } | Command)[];
  *
  * On replay and resume the effect ledger decides for each call that was cut off; see `guardTools` for what it stores and throws.
  *
- * @throws InvalidOptionsError
+ * @throws InvalidOptionsError at once; at a call ForbiddenMoveError when `_longhaulRun` says that the run is over, StateFormatError
  */
-export function toolsNode(tools: readonly unknown[], options?: ToolsNodeOptions) {
-  const node = new ToolNode(guardTools(tools, options) as unknown as Tools, { handleToolErrors: false });
+export function toolsNode(tools: readonly unknown[], options: ToolsNodeOptions = {}) {
+  const runCall = guardedCall(tools, options);
   return async (state: unknown, config?: LangGraphRunnableConfig): Promise<NodeOutput> => {
     const own = (state as { lg_tool_call?: ToolCall }).lg_tool_call;
-    if (own) return combine([await runCall(node, own, state, config ?? {})]);
+    if (own) return combine([await runCall(own, state, config ?? {})]);
     const calls = openCalls(messagesOf(state));
     if (!canSpawn(config)) {
-      return combine(await settle(calls.map((call) => runCall(node, call, state, config ?? {}))));
+      return combine(await settle(calls.map((call) => runCall(call, state, config ?? {}))));
     }
     return combine(
       await settle(
         calls.map((call) => {
-          const run = task({ name: "tool_call" }, () => runCall(node, call, state, taskConfig(state)));
+          const run = task({ name: "tool_call" }, () => runCall(call, state, taskConfig(state)));
           return run() as unknown as Promise<Output>;
         }),
       ),
+    );
+  };
+}
+
+/** One call, with what every concern says about it: not in a run that is over, not as part of a loop, not beyond the budget. */
+function guardedCall(tools: readonly unknown[], options: ToolsNodeOptions): RunCall {
+  const { events, toolOptions, effects, toolGuard, budget } = options;
+  const deps = withSystemDeps(options.deps);
+  const storage = options.storage ?? memoryStorage(deps);
+  const guarded = guardTools(tools, {
+    storage,
+    tools: toolOptions,
+    effects,
+    limits: toolGuard,
+    events,
+    deps,
+  });
+  const node = new ToolNode(guarded as unknown as Tools, { handleToolErrors: false });
+  const keeper = budget && createBudgetKeeper({ storage, budget, events, deps });
+  const loops = options.loops === false ? undefined : { tools: toolOptions, ...options.loops };
+
+  return async (call, state, config) => {
+    const { _longhaulRun, _longhaulLoops } = state as LonghaulValues;
+    const { status } = readRunState(_longhaulRun);
+    // A model node of one's own leaves the run as `guardNode` put it, which is RUNNING.
+    if (_longhaulRun && status !== "RUNNING") assertPermitted(status, "tool");
+    const emit = currentEmitter(events, deps.clock);
+    const refused = loops && blockedCall(readLoops(_longhaulLoops), call, loops);
+    if (refused) {
+      emit({ type: "loop.blocked", tool: call.name });
+      return refused;
+    }
+    if (!keeper) return runCall(node, call, state, config);
+    return keeper.tool<Output>(
+      { ...toolCallOf(nodeConfig(), messagesOf(state), call), emit },
+      () => runCall(node, call, state, config),
+      (limit) => refusedCall(call, limit),
     );
   };
 }

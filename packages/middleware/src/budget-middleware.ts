@@ -1,33 +1,30 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import { type AIMessage, type BaseMessage, ToolMessage } from "@langchain/core/messages";
-import { isCommand, isGraphBubbleUp } from "@langchain/langgraph";
+import type { AIMessage, BaseMessage } from "@langchain/core/messages";
+import { isCommand } from "@langchain/langgraph";
 import {
-  agentOf,
-  appendNotice,
-  BudgetKeeper,
   type BudgetOptions,
   budgetReport,
   budgetSeal,
   closeAnswer,
-  type EventOrigin,
-  elementKey,
-  emitter,
+  createBudgetKeeper,
+  currentEmitter,
+  degradeRequest,
   estimateTokens,
   isAssistant,
-  longhaulMeter,
   measureTools,
   memoryStorage,
+  modelCallOf,
+  nodeConfig,
   type PlannedCall,
   readBudgetMirror,
   readSeal,
-  resolveBudgetOptions,
-  type StepPlan,
+  refusedCall,
   sealed,
-  toolCallRefusal,
+  type ToolOptionsMap,
+  toolCallOf,
   withSystemDeps,
 } from "@longhaul/core";
 import { createMiddleware } from "langchain";
-import { ambientGraph } from "./shared/ambient-graph.ts";
 import { channelSchema } from "./shared/channels.ts";
 import {
   answerOf,
@@ -36,13 +33,12 @@ import {
   type ModelCallResult,
 } from "./shared/commit-model-call.ts";
 import type { CommonOptions } from "./shared/common-options.ts";
-import { currentOrigin } from "./shared/origin.ts";
 
 export interface BudgetMiddlewareOptions extends BudgetOptions, CommonOptions {
   /** Model for the steps from level "essential" on. @default the agent's own */
   readonly cheaperModel?: BaseChatModel | undefined;
   /** What belongs to single tools: `optional` ones are withheld from level "essential" on. @default {} */
-  readonly tools?: Readonly<Record<string, { readonly optional?: boolean | undefined }>> | undefined;
+  readonly tools?: ToolOptionsMap | undefined;
   /** Nodes that run between a final answer and the end of the graph (after-agent hooks). Minimum 0. @default 0 */
   readonly closingSupersteps?: number | undefined;
 }
@@ -68,44 +64,27 @@ export interface BudgetMiddlewareOptions extends BudgetOptions, CommonOptions {
 export function budgetMiddleware(options: BudgetMiddlewareOptions = {}) {
   const deps = withSystemDeps(options.deps);
   const storage = options.storage ?? memoryStorage(deps);
-  const keeper = new BudgetKeeper({
-    ledger: storage.budgets,
-    budget: resolveBudgetOptions(options),
-    meter: longhaulMeter({ storage, budget: options, events: options.events, deps }),
-    deps,
-    closingSupersteps: options.closingSupersteps,
-  });
-  // The meter reports from callbacks, where the node's config is out of sight: where it happened is fixed beforehand.
-  const emitFrom = (origin: EventOrigin) =>
-    emitter(options.events, () => ({ ...origin, time: deps.clock.now() }));
+  const keeper = createBudgetKeeper({ ...options, storage, budget: options, deps });
 
   return createMiddleware({
     name: "LonghaulBudget",
     stateSchema: channelSchema("_longhaulBudget", "_longhaulProgress", "_longhaulMemory"),
 
     wrapModelCall: async (request, handler) => {
-      const { state, runtime, tools, model } = request;
-      const graph = ambientGraph();
-      const origin = currentOrigin(deps.clock);
+      const { state, tools, model } = request;
       const planned = await keeper.plan({
-        thread: origin.threadId,
-        run: runOf(runtime.configurable),
+        ...modelCallOf(nodeConfig(), model),
         messages: state.messages,
         mirror: readBudgetMirror(state._longhaulBudget),
-        place: graph,
         overheadTokens: estimateTokens(request.systemMessage?.text ?? "") + measureTools(tools),
-        window: windowOf(model),
-        model: modelNameOf(model),
-        agent: agentOf(graph.metadata),
-        signal: runtime.signal,
-        emit: emitFrom(origin),
+        emit: currentEmitter(options.events, deps.clock),
       });
       const { plan } = planned;
       if (plan.mode === "stop") {
         const mirror = await keeper.finish(planned, undefined, false);
         return commitModelCall(budgetReport(plan, state, state.messages), { _longhaulBudget: mirror });
       }
-      const degraded = { ...request, ...degrade(request, plan, options) };
+      const degraded = { ...request, ...degradeRequest(request, plan, options) };
       const result = (await keeper.call(planned, () => handler(degraded))) as ModelCallResult;
       const answer = answerOf(result);
       const mirror = await keeper.finish(planned, answer, answer !== undefined && !readSeal(answer));
@@ -113,57 +92,17 @@ export function budgetMiddleware(options: BudgetMiddlewareOptions = {}) {
     },
 
     wrapToolCall: (request, handler) => {
-      const { toolCall, state, runtime } = request;
-      const origin = currentOrigin(deps.clock);
-      const messages = state.messages as BaseMessage[];
-      const asking = messages.findLast(isAssistant);
+      const messages = request.state.messages as BaseMessage[];
       return keeper.tool(
         {
-          thread: origin.threadId,
-          run: runOf(runtime.configurable),
-          messages,
-          tool: toolCall.name,
-          call: asking ? elementKey(asking, toolCall.id) : (toolCall.id ?? toolCall.name),
-          isSuspension: isGraphBubbleUp,
-          emit: emitFrom(origin),
+          ...toolCallOf(nodeConfig(), messages, request.toolCall),
+          emit: currentEmitter(options.events, deps.clock),
         },
         () => handler(request),
-        (limit) =>
-          new ToolMessage({
-            content: toolCallRefusal(limit),
-            name: toolCall.name,
-            tool_call_id: toolCall.id ?? "",
-            status: "error",
-          }),
+        (limit) => refusedCall(request.toolCall, limit),
       );
     },
   });
-}
-
-/** Assumed where a model does not tell its window. */
-const UNKNOWN_WINDOW = 32_000;
-
-interface Degradable {
-  readonly messages: BaseMessage[];
-  readonly tools: readonly unknown[];
-}
-
-/** The parts of a request that a plan changes. Tools are left out or kept, never replaced: their instances are their identity. */
-function degrade<R extends Degradable>(
-  request: R,
-  plan: StepPlan,
-  options: BudgetMiddlewareOptions,
-): { messages: BaseMessage[]; tools?: R["tools"]; model?: BaseChatModel } {
-  const messages = plan.notices.reduce(appendNotice, request.messages);
-  // The structured-output tool is no part of `tools` and stays, so the closing answer can have its form.
-  if (plan.mode === "closing") return { messages, tools: [], ...cheaper(options) };
-  if (plan.level !== "essential") return { messages };
-  const tools = request.tools.filter((tool) => !options.tools?.[nameOf(tool)]?.optional);
-  return { messages, tools, ...cheaper(options) };
-}
-
-function cheaper({ cheaperModel }: BudgetMiddlewareOptions): { model?: BaseChatModel } {
-  return cheaperModel ? { model: cheaperModel } : {};
 }
 
 /** The result of a closing call, sealed. */
@@ -181,24 +120,4 @@ function close(
   const last = result.messages.findLast(isAssistant) as AIMessage;
   const marked = new Map([answer, last].map((message) => [message as BaseMessage, sealed(message, seal)]));
   return { ...result, messages: result.messages.map((message) => marked.get(message) ?? message) };
-}
-
-function runOf(configurable: Readonly<Record<string, unknown>> | undefined): string | undefined {
-  const run = configurable?.longhaul_run;
-  return typeof run === "string" ? run : undefined;
-}
-
-function nameOf(tool: unknown): string {
-  const { name, function: declared } = (tool ?? {}) as { name?: unknown; function?: { name?: unknown } };
-  return String(name ?? declared?.name ?? "");
-}
-
-function windowOf(model: unknown): number {
-  const max = (model as { profile?: { maxInputTokens?: unknown } } | undefined)?.profile?.maxInputTokens;
-  return typeof max === "number" && max > 0 ? max : UNKNOWN_WINDOW;
-}
-
-function modelNameOf(model: unknown): string | undefined {
-  const { model: name, modelName } = (model ?? {}) as { model?: unknown; modelName?: unknown };
-  return [name, modelName].find((value): value is string => typeof value === "string");
 }

@@ -2,21 +2,23 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import {
   type ContextOptions,
   createRecallTool,
+  currentEmitter,
   isContextOverflow,
   type LonghaulValues,
   memoryStorage,
   meterCallbacks,
+  nodeConfig,
   prepareContext,
+  profileWindow,
   resolveContextOptions,
   takeNotices,
+  threadIdOf,
   withSystemDeps,
 } from "@longhaul/core";
-import { type AgentMiddleware, createMiddleware } from "langchain";
+import { createMiddleware } from "langchain";
 import { channelSchema } from "./shared/channels.ts";
 import { answerOf, commitModelCall, type ModelCallResult } from "./shared/commit-model-call.ts";
 import type { CommonOptions } from "./shared/common-options.ts";
-import { currentEmitter, currentOrigin } from "./shared/origin.ts";
-import { profileWindow } from "./shared/profile-window.ts";
 
 export interface ContextMiddlewareOptions extends ContextOptions, CommonOptions {
   /** Model that writes summaries; a cheaper one than the agent's will do. @default none: summaries are made by rule, offline */
@@ -37,7 +39,7 @@ export interface ContextMiddlewareOptions extends ContextOptions, CommonOptions 
  *
  * @throws InvalidOptionsError at once; at a call GoalTooLargeError, RequestTooLargeError, StateFormatError
  */
-export function contextMiddleware(options: ContextMiddlewareOptions = {}): AgentMiddleware {
+export function contextMiddleware(options: ContextMiddlewareOptions = {}) {
   const resolved = resolveContextOptions(options);
   const deps = withSystemDeps(options.deps);
   const storage = options.storage ?? memoryStorage(deps);
@@ -57,7 +59,7 @@ export function contextMiddleware(options: ContextMiddlewareOptions = {}): Agent
       let prepared = await prepareContext(
         {
           state: { ...(request.state as LonghaulValues), messages },
-          thread: currentOrigin(deps.clock).threadId,
+          thread: threadIdOf(nodeConfig()),
           system: request.systemMessage,
           prependSystem: false,
           tools: [...request.tools, ...schemasOf(request.responseFormat)],

@@ -2,6 +2,7 @@ import type { ToolMessage } from "@langchain/core/messages";
 import { type Command, isGraphBubbleUp } from "@langchain/langgraph";
 import {
   BypassedGuardError,
+  currentEmitter,
   type EventSink,
   guardTool,
   isForModel,
@@ -11,7 +12,6 @@ import {
   toolTraits,
 } from "@longhaul/core";
 import { MiddlewareError, type ToolCallHandler, type ToolCallRequest, ToolInvocationError } from "langchain";
-import { currentEmitter } from "./shared/origin.ts";
 
 /**
  * Puts guards into the tool of a request and passes it on; used by every middleware that guards tools.

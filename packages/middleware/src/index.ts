@@ -2,7 +2,7 @@ export { assertOrder, GuardOrderError } from "./assert-order.ts";
 export { type BudgetMiddlewareOptions, budgetMiddleware } from "./budget-middleware.ts";
 export { type ContextMiddlewareOptions, contextMiddleware } from "./context-middleware.ts";
 export { type IdempotencyOptions, idempotencyMiddleware } from "./idempotency-middleware.ts";
-export { type LonghaulOptions, longhaul } from "./longhaul.ts";
+export { type LonghaulMiddleware, type LonghaulOptions, longhaul } from "./longhaul.ts";
 export { type LoopDetectionOptions, loopDetectionMiddleware } from "./loop-detection-middleware.ts";
 export { type ProgressMiddlewareOptions, progressMiddleware } from "./progress-middleware.ts";
 export { runStatusMiddleware } from "./run-status-middleware.ts";

@@ -2,17 +2,18 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import {
   type BudgetOptions,
   type ContextOptions,
-  declaresEffect,
+  checkOptionKeys,
+  checkOptionSections,
+  contextFor,
   type EffectOptions,
-  InvalidOptionsError,
   type LoopOptions,
   memoryStorage,
+  type OptionKeys,
   type ProgressOptions,
   type ToolLimitOptions,
   type ToolOptionsMap,
   withSystemDeps,
 } from "@longhaul/core";
-import type { AgentMiddleware } from "langchain";
 import { budgetMiddleware } from "./budget-middleware.ts";
 import { contextMiddleware } from "./context-middleware.ts";
 import { idempotencyMiddleware } from "./idempotency-middleware.ts";
@@ -45,19 +46,32 @@ export interface LonghaulOptions extends CommonOptions {
   readonly tools?: ToolOptionsMap | undefined;
 }
 
-const KEYS: ReadonlySet<string> = new Set<keyof LonghaulOptions>([
-  "storage",
-  "events",
-  "deps",
-  "summarizer",
-  "context",
-  "progress",
-  "loops",
-  "effects",
-  "toolGuard",
-  "budget",
-  "tools",
-]);
+/** The middleware of `longhaul(options)`, as a tuple: what the options leave out is not in it. */
+export type LonghaulMiddleware<O extends LonghaulOptions = LonghaulOptions> = readonly [
+  ReturnType<typeof runStatusMiddleware>,
+  ...Part<O, "budget", ReturnType<typeof budgetMiddleware>>,
+  ...Part<O, "loops", ReturnType<typeof loopDetectionMiddleware>>,
+  ...Part<O, "progress", ReturnType<typeof progressMiddleware>>,
+  ...Part<O, "toolGuard", ReturnType<typeof toolGuardMiddleware>>,
+  ...Part<O, "effects", ReturnType<typeof idempotencyMiddleware>>,
+  ...Part<O, "context", ReturnType<typeof contextMiddleware>>,
+];
+
+type Part<O extends LonghaulOptions, K extends keyof LonghaulOptions, M> = [O[K]] extends [false] ? [] : [M];
+
+const KEYS: OptionKeys<LonghaulOptions> = {
+  storage: true,
+  events: true,
+  deps: true,
+  summarizer: true,
+  context: true,
+  progress: true,
+  loops: true,
+  effects: true,
+  toolGuard: true,
+  budget: true,
+  tools: true,
+};
 
 /**
  * All middleware of Longhaul in the right order: run status, budget, loop detection, progress, tool guard, idempotency, context.
@@ -68,18 +82,20 @@ const KEYS: ReadonlySet<string> = new Set<keyof LonghaulOptions>([
  * Replay and resume: every part computes from the state and from the storage, so a repeated step does the same; see each part.
  * Without `storage` the ledgers live in memory: effects then do not survive the process, and an event says so.
  *
- * @throws InvalidOptionsError at once, for an unknown key too
+ * @throws InvalidOptionsError at once, for an unknown key at any level too
  */
-export function longhaul(options: LonghaulOptions = {}): AgentMiddleware[] {
-  for (const key of Object.keys(options))
-    if (!KEYS.has(key))
-      throw new InvalidOptionsError({ option: key, value: key, expected: `one of ${[...KEYS].join(", ")}` });
-  const { context, progress, loops, effects, toolGuard, budget, tools, summarizer } = options;
-  const deps = withSystemDeps(options.deps);
-  const common = { storage: options.storage ?? memoryStorage(deps), events: options.events, deps };
-  // What is not given must stay absent for the middleware to see "no storage" where it reports that.
-  const ledger = { ...common, storage: options.storage };
-  const parts: (AgentMiddleware | false)[] = [
+export function longhaul<const O extends LonghaulOptions = LonghaulOptions>(
+  options?: O & { readonly [K in Exclude<keyof O, keyof LonghaulOptions>]: never },
+): LonghaulMiddleware<O> {
+  const given: LonghaulOptions = options ?? {};
+  checkOptionKeys("options", given, KEYS);
+  checkOptionSections(given);
+  const { progress, loops, effects, toolGuard, budget, tools, summarizer } = given;
+  const deps = withSystemDeps(given.deps);
+  const common = { storage: given.storage ?? memoryStorage(deps), events: given.events, deps };
+  // The same for the context and for whoever asks before it folds.
+  const context = given.context === false ? false : contextFor({ context: given.context, progress, tools });
+  const parts = [
     runStatusMiddleware(common),
     budget !== false && budgetMiddleware({ ...budget, ...common, tools }),
     loops !== false && loopDetectionMiddleware({ tools, ...loops, ...common }),
@@ -87,19 +103,11 @@ export function longhaul(options: LonghaulOptions = {}): AgentMiddleware[] {
       progressMiddleware({
         ...progress,
         ...common,
-        view: context === false ? "own" : "context",
-        context: context === false ? undefined : context,
+        ...(context ? { view: "context", context } : { view: "own" }),
       }),
     toolGuard !== false && toolGuardMiddleware({ ...toolGuard, ...common, tools }),
-    effects !== false && idempotencyMiddleware({ ...effects, ...ledger, tools }),
-    context !== false &&
-      contextMiddleware({
-        askReset: progress !== false,
-        ...context,
-        summary: { isEffect: declaresEffect(tools), ...context?.summary },
-        ...common,
-        summarizer,
-      }),
+    effects !== false && idempotencyMiddleware({ ...effects, ...common, tools }),
+    context !== false && contextMiddleware({ ...context, ...common, summarizer }),
   ];
-  return parts.filter((part) => part !== false);
+  return parts.filter((part) => part !== false) as unknown as LonghaulMiddleware<O>;
 }

@@ -1,23 +1,18 @@
-import { type AIMessage, type BaseMessage, RemoveMessage } from "@langchain/core/messages";
+import { type AIMessage, RemoveMessage } from "@langchain/core/messages";
 import { Command, isCommand } from "@langchain/langgraph";
 import {
   appendNotice,
+  askUntilAnswered,
   blockedCall,
-  idleReport,
+  currentEmitter,
+  guardLoops,
   type LoopOptions,
-  type LoopState,
-  loopHint,
-  loopReport,
-  observeMessages,
-  observeReply,
   readLoops,
   replaceAnswer,
   resolveLoopOptions,
-  type Seal,
-  sealMessage,
   withSystemDeps,
 } from "@longhaul/core";
-import { type AgentMiddleware, createMiddleware } from "langchain";
+import { createMiddleware } from "langchain";
 import { answerToolError } from "./shared/answer-tool-error.ts";
 import { channelSchema } from "./shared/channels.ts";
 import {
@@ -27,7 +22,6 @@ import {
   type ModelCallResult,
 } from "./shared/commit-model-call.ts";
 import type { CommonOptions } from "./shared/common-options.ts";
-import { currentEmitter } from "./shared/origin.ts";
 
 export interface LoopDetectionOptions extends LoopOptions, CommonOptions {}
 
@@ -48,64 +42,42 @@ export interface LoopDetectionOptions extends LoopOptions, CommonOptions {}
  *
  * @throws InvalidOptionsError at once; at a call StateFormatError
  */
-export function loopDetectionMiddleware(options: LoopDetectionOptions = {}): AgentMiddleware {
-  const { nudges, nudgeText } = resolveLoopOptions(options);
+export function loopDetectionMiddleware(options: LoopDetectionOptions = {}) {
+  resolveLoopOptions(options);
   const deps = withSystemDeps(options.deps);
-
-  /** A guard's closing message needs an id: nested wrappers write it more than once in a step. */
-  const closing = (seal: Seal, text: string, id?: string): AIMessage => {
-    const message = sealMessage(seal, text);
-    message.id = id ?? deps.newId();
-    return message;
-  };
 
   return createMiddleware({
     name: "LonghaulLoopDetection",
     stateSchema: channelSchema("_longhaulLoops"),
     wrapModelCall: async (request, handler) => {
       const before = readLoops(request.state._longhaulLoops);
-      const emit = currentEmitter(options.events, deps.clock);
-      const observation = observeMessages(before, request.state.messages, options);
-      const { signal, kind = "cycle", reason = "loop", evidence = "" } = observation;
-      let { state } = observation;
-      let messages: BaseMessage[] = request.messages;
+      const by = { emit: currentEmitter(options.events, deps.clock), newId: deps.newId };
+      const { state, hint, end } = guardLoops(before, request.state.messages, options, by);
+      if (end) return commitModelCall(end, { _longhaulLoops: state });
+      const hinted = hint ? appendNotice(request.messages, hint) : request.messages;
 
-      if (signal === "stop") {
-        emit({ type: "loop.stop", kind, reason, evidence });
-        const seal: Seal = { status: "NEEDS_HUMAN", reason: reason === "loop" ? "loop" : "no_progress" };
-        return commitModelCall(closing(seal, loopReport(observation)), { _longhaulLoops: state });
-      }
-      if (signal !== "none") {
-        emit({ type: `loop.${signal}`, kind, reason, evidence });
-        messages = appendNotice(messages, loopHint(observation));
-      }
-
-      const dropped: AIMessage[] = [];
-      for (;;) {
-        const result = (await handler({ ...request, messages })) as ModelCallResult;
-        const answer = answerOf(result);
-        // structured output is an answer whatever its text, and so is what a guard further in put in its place
-        const plain = result === answer && !isStructuredAnswer(result);
-        const reply = answer && plain ? observeReply(state, answer, options) : undefined;
-        state = reply?.state ?? state;
-        const update = { _longhaulLoops: changed(before, state) };
-        if (!answer || !reply || reply.verdict === "accept") {
-          return withoutMessages(commitModelCall(result, update), dropped);
-        }
-        // the reducer would give it one anyway; without it, it could not be taken out again
-        answer.id ??= deps.newId();
-        if (reply.verdict === "end") {
-          const cause = reply.reason ?? "empty";
-          const text = idleReport(cause, nudges + 1);
-          emit({ type: "loop.stop", kind: "idle", reason: cause, evidence: text });
-          // takes the place of the last idle answer, which the agent stores by itself
-          const seal = closing({ status: "NEEDS_HUMAN", reason: cause }, text, answer.id);
-          return withoutMessages(commitModelCall(replaceAnswer(answer, seal), update), dropped);
-        }
-        dropped.push(answer);
-        emit({ type: "loop.nudge", times: dropped.length });
-        if (dropped.length === 1) messages = appendNotice(messages, { kind: "loop", text: nudgeText });
-      }
+      const asked = await askUntilAnswered(
+        state,
+        options,
+        {
+          call: async (nudge) =>
+            (await handler({
+              ...request,
+              messages: nudge ? appendNotice(hinted, nudge) : hinted,
+            })) as ModelCallResult,
+          answerOf: (result) => {
+            const answer = answerOf(result);
+            return result === answer && !isStructuredAnswer(result) ? answer : undefined;
+          },
+        },
+        by,
+      );
+      const { result, dropped } = asked;
+      const answer = answerOf(result);
+      // An unchanged channel is not written again. The end takes the place of the idle answer, which the agent stores by itself.
+      const update = { _longhaulLoops: asked.state === before ? undefined : asked.state };
+      const outcome = asked.end && answer ? replaceAnswer(answer, asked.end) : result;
+      return withoutMessages(commitModelCall(outcome, update), dropped);
     },
     wrapToolCall: async (request, handler) => {
       const refused = blockedCall(readLoops(request.state._longhaulLoops), request.toolCall, options);
@@ -120,11 +92,6 @@ export function loopDetectionMiddleware(options: LoopDetectionOptions = {}): Age
       }
     },
   });
-}
-
-/** undefined when nothing was observed: an unchanged channel is not written again. */
-function changed(before: LoopState, after: LoopState): LoopState | undefined {
-  return after === before ? undefined : after;
 }
 
 /**

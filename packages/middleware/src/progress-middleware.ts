@@ -1,30 +1,26 @@
 import {
   appendNotice,
-  askForReset,
-  askNotice,
+  askResetIfFull,
   type ContextOptions,
   createCheckpointTool,
   createResetTool,
-  foldPressure,
+  currentEmitter,
+  guardProgress,
   InvalidOptionsError,
   type LonghaulValues,
   type ProgressOptions,
-  type ProgressState,
-  progressStop,
+  profileWindow,
   readProgress,
   resolveContextOptions,
   resolveProgressOptions,
-  sealMessage,
   takeNotices,
   viewAfterReset,
   withNotices,
 } from "@longhaul/core";
-import { type AgentMiddleware, createMiddleware } from "langchain";
+import { createMiddleware } from "langchain";
 import { channelSchema } from "./shared/channels.ts";
 import { commitModelCall, type ModelCallResult } from "./shared/commit-model-call.ts";
 import type { CommonOptions } from "./shared/common-options.ts";
-import { currentEmitter } from "./shared/origin.ts";
-import { profileWindow } from "./shared/profile-window.ts";
 
 export interface ProgressMiddlewareOptions extends ProgressOptions, CommonOptions {
   /**
@@ -51,7 +47,7 @@ export interface ProgressMiddlewareOptions extends ProgressOptions, CommonOption
  *
  * @throws InvalidOptionsError at once; at a call StateFormatError
  */
-export function progressMiddleware(options: ProgressMiddlewareOptions = {}): AgentMiddleware {
+export function progressMiddleware(options: ProgressMiddlewareOptions = {}) {
   const resolved = resolveProgressOptions(options);
   const context = resolveContextOptions(options.context);
   const view = options.view ?? "own";
@@ -75,31 +71,27 @@ export function progressMiddleware(options: ProgressMiddlewareOptions = {}): Age
       const { messages, notices } = takeNotices(request.messages);
       const emit = currentEmitter(options.events, resolved.deps.clock);
 
-      const report = progressStop(progress, request.state.messages, resolved);
-      if (report !== undefined) {
-        emit({ type: "progress.stop", idle: progress.idle });
-        const closing = sealMessage({ status: "NEEDS_HUMAN", reason: "no_progress" }, report);
-        // wrappers further out store it once more: without an id it would stand there twice after a crash
-        closing.id = resolved.deps.newId();
-        return closing;
-      }
+      const end = guardProgress(progress, request.state.messages, resolved, emit);
+      if (end) return end;
 
       const shown = view === "own" ? viewAfterReset(messages, progress, values._longhaulData) : messages;
-      let outgoing = withNotices(shown, notices);
-      const pressure = foldPressure({ ...values, messages }, context, {
-        system: request.systemMessage,
-        prependSystem: false,
-        tools: request.tools,
-        profileWindow: profileWindow(request.model),
-      });
-      const asked = askForReset(progress, pressure);
-      if (asked) {
-        outgoing = appendNotice(outgoing, askNotice(resolved));
-        emit({ type: "reset.asked", times: asked.times, workingTokens: pressure.workingTokens });
-      }
-      const result = (await handler({ ...request, messages: outgoing })) as ModelCallResult;
-      const next: ProgressState | undefined = asked && { ...progress, asked };
-      return commitModelCall(result, { _longhaulProgress: next });
+      const outgoing = withNotices(shown, notices);
+      const asked = askResetIfFull(
+        { ...values, messages },
+        { progress: resolved, context },
+        {
+          system: request.systemMessage,
+          prependSystem: false,
+          tools: request.tools,
+          profileWindow: profileWindow(request.model),
+        },
+        emit,
+      );
+      const result = (await handler({
+        ...request,
+        messages: asked ? appendNotice(outgoing, asked.notice) : outgoing,
+      })) as ModelCallResult;
+      return commitModelCall(result, { _longhaulProgress: asked?.progress });
     },
   });
 }

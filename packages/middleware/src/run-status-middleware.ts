@@ -2,16 +2,14 @@ import {
   appendNotice,
   assertPermitted,
   beginStep,
-  type Emit,
+  currentEmitter,
+  dueResumeNote,
   endStep,
-  type ResumeNotice,
-  type RunState,
-  readResumeNotice,
   readRunState,
+  reportMove,
   withSystemDeps,
 } from "@longhaul/core";
 import { createMiddleware } from "langchain";
-import { ambientGraph } from "./shared/ambient-graph.ts";
 import { channelSchema } from "./shared/channels.ts";
 import {
   answerOf,
@@ -20,7 +18,6 @@ import {
   type ModelCallResult,
 } from "./shared/commit-model-call.ts";
 import type { CommonOptions } from "./shared/common-options.ts";
-import { currentEmitter } from "./shared/origin.ts";
 
 /**
  * Keeps the state of the run in `_longhaulRun`: RUNNING, WAITING_TOOL, COMPLETED, or what a guard sealed (PAUSED, NEEDS_HUMAN,
@@ -34,7 +31,6 @@ import { currentEmitter } from "./shared/origin.ts";
  */
 export function runStatusMiddleware(options: Pick<CommonOptions, "events" | "deps"> = {}) {
   const { clock } = withSystemDeps(options.deps);
-  const notes = new ResumeNotes();
 
   return createMiddleware({
     name: "LonghaulRunStatus",
@@ -43,16 +39,16 @@ export function runStatusMiddleware(options: Pick<CommonOptions, "events" | "dep
     wrapModelCall: async (request, handler) => {
       const before = readRunState(request.state._longhaulRun);
       const emit = currentEmitter(options.events, clock, before.step + 1);
-      const note = notes.due(before.step, request.runtime.configurable?.longhaul_resume);
+      const note = dueResumeNote(request.state.messages);
       const running = beginStep(before, clock.now(), note);
-      emitMove(emit, before, running);
+      reportMove(emit, before, running);
       const result = (await handler(
         note
           ? { ...request, messages: appendNotice(request.messages, { kind: "resume", text: note.note }) }
           : request,
       )) as ModelCallResult;
       const after = endStep(running, answerOf(result), isStructuredAnswer(result), clock.now());
-      emitMove(emit, running, after);
+      reportMove(emit, running, after);
       return commitModelCall(result, { _longhaulRun: after });
     },
 
@@ -63,37 +59,4 @@ export function runStatusMiddleware(options: Pick<CommonOptions, "events" | "dep
       return handler(request);
     },
   });
-}
-
-function emitMove(emit: Emit, from: RunState, to: RunState): void {
-  if (from.status === to.status) return;
-  emit({
-    type: "run.moved",
-    from: from.status,
-    to: to.status,
-    ms: from.since === 0 ? 0 : Math.max(0, to.since - from.since),
-    ...(to.stopReason === undefined ? {} : { stopReason: to.stopReason }),
-    ...(to.partial ? { partial: true } : {}),
-  });
-}
-
-/**
- * The config of a resume stays the same for the whole invocation, the note is for its first model call only. What tells
- * invocations apart is the stream writer, of which each has its own.
- */
-class ResumeNotes {
-  readonly #shownAt = new WeakMap<object, number>();
-
-  due(step: number, value: unknown): ResumeNotice | undefined {
-    const note = readResumeNotice(value);
-    if (!note) return undefined;
-    const { invocation, namespace } = ambientGraph();
-    // A subagent inherits the config, but it was its parent that was resumed.
-    if (namespace.includes("|")) return undefined;
-    if (!invocation) return note;
-    const shownAt = this.#shownAt.get(invocation) ?? step;
-    this.#shownAt.set(invocation, shownAt);
-    // The same step again is a retry within the invocation: its first try was not kept.
-    return shownAt === step ? note : undefined;
-  }
 }

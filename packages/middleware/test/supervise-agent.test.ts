@@ -35,7 +35,7 @@ it("tells the model once that it was resumed, keeps the failure in state, and a 
     { configurable: { thread_id: "t" } },
     { storage: memoryStorage(), deps: { clock: { ...clock, now: clock.now, sleep: async () => {} } } },
   );
-  for await (const state of agent.getStateHistory({ configurable: { thread_id: "t" } })) {
+  for await (const state of agent.graph.getStateHistory({ configurable: { thread_id: "t" } })) {
     statuses.unshift((state.values as { _longhaulRun?: { lastFailure?: string } })._longhaulRun?.lastFailure);
   }
   expect(result).toMatchObject({ status: "COMPLETED", stopReason: "final_answer", attempts: 2 });

@@ -4,7 +4,7 @@
  *   tsx serve.ts <module> [<json>]
  *
  * The module exports `serverOptions(config)` which makes ScriptedServerOptions of the JSON argument. One line of JSON with
- * the URL goes to stdout. It ends on SIGTERM, and when its stdin closes, that is with the process that started it.
+ * the URL goes to stdout. It ends on SIGTERM, and when its stdin closes, that is with the process that started it; not on SIGINT.
  */
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -22,4 +22,6 @@ process.stdout.write(`${JSON.stringify({ url: server.url })}\n`);
 
 const end = () => void server.close().then(() => process.exit(0));
 process.once("SIGTERM", end);
+// Ctrl-C reaches the whole process group; whoever started the server may still need it to come to an orderly end.
+process.on("SIGINT", () => {});
 process.stdin.once("end", end).resume();

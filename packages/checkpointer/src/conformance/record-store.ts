@@ -106,8 +106,21 @@ export function recordStoreSuite(
       const version = (await store.get(key("d")))?.version ?? -1;
       await store.compareAndSet(key("d"), version, 2);
       equal(await store.delete(key("d"), version), false);
-      equal(await store.delete(key("d"), version + 1), true);
+      const latest = (await store.get(key("d")))?.version ?? -1;
+      equal(await store.delete(key("d"), latest), true);
       equal(await store.get(key("d")), undefined);
+    });
+
+    test("a version of a record that is gone matches no later one", async ({ store, advance, now }) => {
+      const first = await store.compareAndSet(key("g"), null, 1);
+      await store.delete(key("g"));
+      const second = await store.compareAndSet(key("g"), null, 2, { expiresAt: now() + 10 });
+      equal(first.ok && (await store.compareAndSet(key("g"), first.version, 9)).ok, false);
+      advance(10);
+      const third = await store.compareAndSet(key("g"), null, 3);
+      equal(third.ok, true);
+      equal(second.ok && (await store.compareAndSet(key("g"), second.version, 9)).ok, false);
+      equal((await store.get(key("g")))?.value, 3);
     });
 
     test("list gives one thread's records of one collection by prefix in key order", async ({ store }) => {

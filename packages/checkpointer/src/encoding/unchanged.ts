@@ -59,6 +59,10 @@ function sameObject(value: object, node: ValueNode, seen: Seen, depth: number): 
     if (seen.nodes.get(value) === node) seen.done.add(value);
     return true;
   }
+  return sameDescription(value, node, seen, depth);
+}
+
+function sameDescription(value: object, node: ValueNode, seen: Seen, depth: number): boolean {
   const description = describe(value, seen.classes);
   if (description instanceof Refusal || description.op !== node.op) return false;
   return sameItems(description.items, node.items, seen, depth);
@@ -90,13 +94,8 @@ function sameMessage(message: Fields, node: ValueNode, seen: Seen, depth: number
   const [name, id, idAt, body] = node.items;
   if (!(body instanceof ValueNode) || !Object.is(message.id, id)) return false;
   const kwargs = message.lc_kwargs as Fields | undefined;
-  const names = body.items.at(-1);
-  // the usual case: all of the constructor's arguments were equal to the fields
-  if (typeof names !== "string" || !kwargs || !(idAt === null || typeof idAt === "number")) {
-    const description = describe(message, seen.classes);
-    if (description instanceof Refusal || description.op !== OP.MESSAGE) return false;
-    return sameItems(description.items, node.items, seen, depth);
-  }
+  if (!kwargs || !(idAt === null || typeof idAt === "number"))
+    return sameDescription(message, node, seen, depth);
   if (seen.classes.messageClass(message) !== name) return false;
   const { items } = body;
   let i = 0;
@@ -107,17 +106,45 @@ function sameMessage(message: Fields, node: ValueNode, seen: Seen, depth: number
       i += 2;
     } else if (field !== undefined && isStoredField(key)) return false;
   }
-  return i === items.length - 2 && sameKwargs(kwargs, message, seen.classes.splitNames(names), idAt);
+  return i === items.length - 2 && sameKwargs(kwargs, message, items, idAt, seen, depth);
 }
 
-/** Whether the arguments still have these names, in this order, and the fields' values. */
-function sameKwargs(kwargs: Fields, message: Fields, names: readonly string[], idAt: number | null): boolean {
+/** Whether the constructor's arguments still have their names, in this order, and their values: the fields' or, if stored, their own. */
+function sameKwargs(
+  kwargs: Fields,
+  message: Fields,
+  body: readonly Item[],
+  idAt: number | null,
+  seen: Seen,
+  depth: number,
+): boolean {
+  const stored = body.at(-1);
+  const [list, own] = stored instanceof ValueNode ? stored.items : [];
+  const names = list instanceof ValueNode ? list.items : seen.classes.splitNames(String(stored));
+  const different = own instanceof ValueNode ? own.items : [];
   let i = 0;
   let idFound: number | null = null;
   for (const key in kwargs) {
-    if (!Object.is(kwargs[key], message[key])) return false;
-    if (key === "id") idFound = i;
-    else if (names[i++] !== key) return false;
+    const value = kwargs[key];
+    if (key === "id") {
+      if (!Object.is(value, message.id)) return false;
+      idFound = i;
+      continue;
+    }
+    if (names[i++] !== key) return false;
+    const at = different.length === 0 ? -1 : keyIndex(different, key);
+    if (at >= 0) {
+      if (!same(value, different[at + 1], seen, depth)) return false;
+    } else if (!Object.is(value, message[key])) {
+      // not the field's value itself, but it may equal it
+      const field = keyIndex(body, key);
+      if (field < 0 || !same(value, body[field + 1], seen, depth)) return false;
+    }
   }
   return i === names.length && idFound === idAt;
+}
+
+function keyIndex(pairs: readonly Item[], key: string): number {
+  for (let i = 0; i < pairs.length; i += 2) if (pairs[i] === key) return i;
+  return -1;
 }

@@ -1,3 +1,4 @@
+import { randomInt } from "node:crypto";
 import type {
   Clock,
   CompareAndSetResult,
@@ -55,8 +56,9 @@ export class SqliteRecordStore implements RecordStore {
         if ((isLive ? row.version : null) !== expected) {
           return { ok: false, current: isLive ? toRecord(key, row) : undefined };
         }
-        // an expired record's version is not used again: a late writer must not take the new record for its own
-        const version = (row?.version ?? 0) + 1;
+        // No version comes twice under a key, not after an expiry and not after a delete: a late writer must not take the
+        // new record for the one that it read.
+        const version = row ? row.version + 1 : randomInt(1, 2 ** 40);
         this.#connection
           .statement(
             "INSERT OR REPLACE INTO records (collection, thread_id, key, version, expires_at, data) VALUES (?, ?, ?, ?, ?, ?)",

@@ -1,5 +1,6 @@
 import type { BaseCallbackHandler } from "@langchain/core/callbacks/base";
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
+import { isGraphBubbleUp } from "@langchain/langgraph";
 import type { Deps } from "../clock.ts";
 import { measureMessage, measureMessages } from "../context/token-measure.ts";
 import type { Emit } from "../events/event.ts";
@@ -43,6 +44,13 @@ export interface ModelCallInput {
   readonly agent: string;
   readonly signal?: AbortSignal | undefined;
   readonly emit: Emit;
+}
+
+/** One tool call, before it is run. */
+export interface ToolCallInput extends Pick<ModelCallInput, "thread" | "run" | "messages" | "emit"> {
+  readonly tool: string;
+  /** Element key of the call. */
+  readonly call: string;
 }
 
 /** A model call that was decided on: made as `plan` says, then finished. */
@@ -150,13 +158,7 @@ export class BudgetKeeper {
 
   /** Counts a tool call and runs it in a scope, or hands the refusal to the caller. */
   async tool<T>(
-    input: Pick<ModelCallInput, "thread" | "run" | "messages" | "emit"> & {
-      readonly tool: string;
-      /** Element key of the call. */
-      readonly call: string;
-      /** Recognises a bubble-up (an interrupt), which is no failure. */
-      readonly isSuspension: (error: unknown) => boolean;
-    },
+    input: ToolCallInput,
     run: () => PromiseLike<T> | T,
     refused: (limit: number) => T,
   ): Promise<T> {
@@ -177,7 +179,7 @@ export class BudgetKeeper {
       report("ok", clock.monotonic() - started);
       return result;
     } catch (error) {
-      report(input.isSuspension(error) ? "suspended" : "error", clock.monotonic() - started);
+      report(isGraphBubbleUp(error) ? "suspended" : "error", clock.monotonic() - started);
       throw error;
     } finally {
       await this.#leave(scope);

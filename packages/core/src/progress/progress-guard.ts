@@ -46,7 +46,10 @@ export interface ResetPressure {
  */
 export function askForReset(state: ProgressState, pressure: ResetPressure): ProgressState["asked"] {
   const times = state.asked && state.asked.atStep > pressure.since ? state.asked.times : 0;
-  if (!pressure.over || times >= RESET_ASKS) return undefined;
+  if (!pressure.over) return undefined;
+  // The same step again (a request that is built anew) is asked again and counts once.
+  if (times > 0 && state.asked?.atStep === pressure.step) return state.asked;
+  if (times >= RESET_ASKS) return undefined;
   return { atStep: pressure.step, times: times + 1 };
 }
 

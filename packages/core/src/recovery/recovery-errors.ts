@@ -60,12 +60,13 @@ export class DamagedHeadError extends LonghaulError {
     readonly soundCheckpointId: string | undefined;
     readonly cause?: unknown;
   }) {
+    const advice =
+      fields.soundCheckpointId === undefined
+        ? "No earlier sound checkpoint was found; restore the storage from a backup."
+        : `Checkpoint ${fields.soundCheckpointId} is sound: repair the storage, or go on from there with ` +
+          '`onDamagedHead: "parent"`.';
     super(
-      `The newest checkpoint of thread \`${fields.threadId}\` cannot be used: ${fields.reason}. ` +
-        (fields.soundCheckpointId === undefined
-          ? "No earlier sound checkpoint was found; restore the storage from a backup."
-          : `Checkpoint ${fields.soundCheckpointId} is sound: repair the storage, or go on from there with ` +
-            '`onDamagedHead: "parent"`.'),
+      `The newest checkpoint of thread \`${fields.threadId}\` cannot be used. ${advice} Reason: ${fields.reason}`,
       { cause: fields.cause },
     );
     this.threadId = fields.threadId;

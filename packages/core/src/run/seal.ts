@@ -15,9 +15,17 @@ const FIELD = "longhaul_seal";
  */
 const replacements = new WeakMap<AIMessage, AIMessage>();
 
-/** The closing assistant message of a guard. `runStatus`, outermost, reads the seal from it and writes the run channel. */
-export function sealMessage(seal: Seal, text: string): AIMessage {
-  return new AIMessage({ content: text, response_metadata: { [FIELD]: { ...seal } } });
+/**
+ * The closing assistant message of a guard. `runStatus`, outermost, reads the seal from it and writes the run channel.
+ *
+ * @param id needed where nested wrappers write it more than once in a step; without one it would stand there twice
+ */
+export function sealMessage(seal: Seal, text: string, id?: string): AIMessage {
+  return new AIMessage({
+    content: text,
+    response_metadata: { [FIELD]: { ...seal } },
+    ...(id === undefined ? {} : { id }),
+  });
 }
 
 /**

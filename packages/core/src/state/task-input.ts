@@ -1,4 +1,4 @@
-import { getConfig } from "@langchain/langgraph";
+import { nodeConfig } from "./node-config.ts";
 
 interface ToolConfig {
   readonly state?: unknown;
@@ -10,15 +10,7 @@ interface ToolConfig {
  * running task. Empty when the tool runs outside a graph.
  */
 export function taskInput(config?: unknown): Readonly<Record<string, unknown>> {
-  const given = (config ?? ambientConfig()) as ToolConfig | undefined;
+  const given = (config ?? nodeConfig()) as ToolConfig | undefined;
   const state = given?.state ?? given?.configurable?.__pregel_scratchpad?.currentTaskInput;
   return typeof state === "object" && state !== null ? (state as Record<string, unknown>) : {};
-}
-
-function ambientConfig(): unknown {
-  try {
-    return getConfig();
-  } catch {
-    return undefined;
-  }
 }

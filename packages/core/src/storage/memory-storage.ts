@@ -15,6 +15,7 @@ import type {
 export class MemoryRecordStore implements RecordStore {
   readonly #records = new Map<string, StoredRecord>();
   readonly #now: () => number;
+  #writes = 0;
 
   constructor(now: () => number = Date.now) {
     this.#now = now;
@@ -32,7 +33,8 @@ export class MemoryRecordStore implements RecordStore {
   ): Promise<CompareAndSetResult> {
     const current = this.#read(key);
     if ((current?.version ?? null) !== expected) return { ok: false, current };
-    const version = (current?.version ?? 0) + 1;
+    // One count for all records: no version comes twice, also after an expiry or a delete.
+    const version = ++this.#writes;
     this.#records.set(idOf(key), {
       key: { ...key },
       value: structuredClone(value),

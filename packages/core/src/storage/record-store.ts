@@ -12,7 +12,10 @@ export interface RecordKey {
 export interface StoredRecord {
   readonly key: RecordKey;
   readonly value: Json;
-  /** Grows with each write of this record; the expected value of the next compare-and-set. */
+  /**
+   * Grows with each write of this record and never comes twice under its key, not even after a delete or an expiry; the
+   * expected value of the next compare-and-set.
+   */
   readonly version: number;
   /** Milliseconds since 1970 after which the record counts as absent; undefined: never. */
   readonly expiresAt?: number | undefined;

@@ -1,0 +1,70 @@
+import { AIMessage } from "@langchain/core/messages";
+import { describe, expect, it } from "vitest";
+import { ClassTable } from "./classes.ts";
+import { Decoder } from "./decoder.ts";
+import { Encoder } from "./encoder.ts";
+import { materialise } from "./materialise.ts";
+import { formOf, type Item, ValueNode } from "./node.ts";
+import { ONE_PIECE, Packer } from "./packer.ts";
+
+// in one piece, so that a form is the whole text
+const fresh = () => new Encoder(new ClassTable(), new Packer(ONE_PIECE));
+
+const make = () =>
+  new AIMessage({
+    id: "a",
+    content: "c",
+    tool_calls: [{ name: "t", args: { q: [1, { z: 1 }] }, id: "c1", type: "tool_call" }],
+    response_metadata: { model: "m" },
+    additional_kwargs: { extra: new Map([["k", { n: 1 }]]) },
+  });
+type Made = ReturnType<typeof make>;
+
+function firstItem(item: Item): Item {
+  if (!(item instanceof ValueNode)) throw new Error("no container");
+  return item.items[0];
+}
+
+describe("recognising what was stored", () => {
+  it.each<[string, (message: Made) => unknown]>([
+    ["content", (m) => Object.assign(m, { content: "d" })],
+    ["an argument of a call", (m) => Object.assign(m.tool_calls?.[0]?.args.q[1] ?? {}, { z: 2 })],
+    ["a call more", (m) => m.tool_calls?.push({ name: "u", args: {}, id: "c2" })],
+    [
+      "a field in a map",
+      (m) => Object.assign((m.additional_kwargs.extra as Map<string, object>).get("k") ?? {}, { n: 2 }),
+    ],
+    ["new metadata", (m) => Object.assign(m, { response_metadata: { model: "n" } })],
+    ["a field gone", (m) => delete m.response_metadata.model],
+    ["a field added", (m) => Object.assign(m, { mine: 1 })],
+    ["the id", (m) => Object.assign(m, { id: "b" })],
+    [
+      "the id in both places",
+      (m) => [Object.assign(m, { id: "b" }), Object.assign(m.lc_kwargs, { id: "b" })],
+    ],
+    ["a constructor argument alone", (m) => Object.assign(m.lc_kwargs, { content: "z" })],
+    ["a constructor argument more", (m) => Object.assign(m.lc_kwargs, { name: undefined })],
+    ["a constructor argument less", (m) => delete m.lc_kwargs.content],
+    ["undefined instead of absent", (m) => Object.assign(m.additional_kwargs, { u: undefined })],
+    ["a negative zero", (m) => Object.assign(m.response_metadata, { zero: -0 })],
+  ])("notices a change of %s, and what is stored then is what is there", async (_, change) => {
+    const encoder = fresh();
+    const message = make();
+    const before = encoder.encode([message], "x");
+    expect(firstItem(encoder.encode([message], "x"))).toBe(firstItem(before));
+    change(message);
+    const after = formOf(encoder.encode([message], "x")).inline;
+    expect(after).not.toBe(formOf(before).inline);
+    expect(after).toBe(formOf(fresh().encode([message], "x")).inline);
+    const [item] = await new Decoder(encoder).decode([after], async () => new Map());
+    expect(materialise(item, encoder.classes)).toStrictEqual([message]);
+  });
+
+  it("knows a message again whose metadata is an equal copy, as chat models make it", () => {
+    const encoder = fresh();
+    const message = make();
+    message.response_metadata = { ...message.response_metadata };
+    const first = firstItem(encoder.encode([message], "x"));
+    expect(firstItem(encoder.encode([message], "x"))).toBe(first);
+  });
+});
