@@ -491,6 +491,8 @@ describe("createLonghaulGraph in its surroundings", () => {
       { loops: { nudges: -1 } },
       { progress: { maxCharacters: 1 } },
       { toolOptions: { pay: { effect: "query" } } },
+      { softLimit: 4_000 } as never,
+      { context: { softlimit: 4_000 } as never },
     ];
     for (const options of bad) {
       expect(() => createLonghaulGraph({ model, tools: [], ...options }), JSON.stringify(options)).toThrow(

@@ -91,8 +91,8 @@ describe("longhaul()", () => {
 
   it("refuses at once what it does not know and what cannot work", () => {
     const wrong: [object, string][] = [
-      [{ memory: {} }, "memory"],
-      [{ toolOptions: {} }, "toolOptions"],
+      [{ memory: {} }, "options"],
+      [{ toolOptions: {} }, "options"],
       [{ context: { softLimit: 1 } }, "context.softLimit"],
       [{ tools: { pay: { effect: "twice" } } }, "tools.pay.effect"],
       [{ progress: { maxCharacters: 3 } }, "maxCharacters"],
