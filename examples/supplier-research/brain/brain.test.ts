@@ -145,6 +145,28 @@ describe("the brain in Longhaul's protocols", () => {
     expect(names(ask(cut, ["read_page"]))).toEqual(["read_page", "read_page"]);
   });
 
+  it("searches the past before it draws on it, once for each purpose, when part of it is a record only", () => {
+    const record: WireMessage = {
+      role: "user",
+      content: "<longhaul-memory>\nnothing much\n</longhaul-memory>",
+    };
+    const told = (reviewed: number) => [
+      ...did("read_page", { supplier: "S24", page: "terms" }, "Page: terms", at({ read: 120, reviewed })),
+      record,
+    ];
+    const searches = (reviewed: number) => ask(told(reviewed)).toolCalls?.map(({ args }) => args.search);
+    expect(searches(0)).toEqual(["Accepted S0", "Accepted S1", "Accepted S2", "used for all offers"]);
+    expect(searches(2)).toEqual(["Quotation", "used for all offers"]);
+    expect(names(ask(told(3)))).toEqual(["send_summary_mail"]);
+    const found = "- Step 9 Assistant: Accepted S05 Harbor Labs: 12000.00 EUR, SOC 2 valid. Progress…";
+    const recalled = ask([
+      ...did("recall", { search: "Accepted S0" }, found, at({ read: 120, reviewed: 1 })),
+      record,
+    ]);
+    expect(recalled.toolCalls).toEqual([{ name: "request_quote", args: { supplier: "S05" } }]);
+    expect(names(ask(told(0).slice(0, 2)))).toEqual(["send_summary_mail"]);
+  });
+
   it("verifies a mail whose outcome is unknown, sends again only if there is none, and ends in any case", () => {
     const unknown =
       "The outcome of this call of send_summary_mail is unknown: it may have taken effect. Verify first.";

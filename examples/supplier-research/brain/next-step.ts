@@ -13,6 +13,8 @@ export interface NextStep {
 }
 
 const SAMPLES = 3;
+/** A search shows its newest hits only, so it is narrowed by number. */
+const ACCEPTED = ["Accepted S0", "Accepted S1", "Accepted S2"];
 export const idOf = (k: number) => `S${String(k).padStart(2, "0")}`;
 const call = (name: string, args: Call["args"] = {}): Call => ({ name, args });
 
@@ -20,9 +22,10 @@ const call = (name: string, args: Call["args"] = {}): Call => ({ name, args });
 export function nextStep(view: View): NextStep {
   return (
     read(view) ??
-    review(view, 1, ["Accepted", "used for all offers"]) ??
+    review(view, 1, [...ACCEPTED, "used for all offers"]) ??
     quote(view) ??
-    review(view, 2, ["Quotation", "used for all offers"]) ??
+    review(view, 2, ACCEPTED) ??
+    review(view, 3, ["Quotation", "used for all offers"]) ??
     sample(view) ??
     mail(view) ??
     order(view) ??
@@ -62,9 +65,9 @@ function read(view: View): NextStep | undefined {
     : next;
 }
 
-/** Before it draws on all that was found, the brain searches the record for what its memory had no room for. */
+/** Before it draws on all that was found, the brain searches the past for what the record of it leaves out. */
 function review(view: View, stage: number, words: readonly string[]): NextStep | undefined {
-  if (!view.leftOut || !view.tools.has("recall") || view.position.reviewed >= stage) return undefined;
+  if (!view.summarised || !view.tools.has("recall") || view.position.reviewed >= stage) return undefined;
   const calls = words.map((search) => call("recall", { search }));
   return step(view, calls, { reviewed: stage }, lastVerdict(view));
 }

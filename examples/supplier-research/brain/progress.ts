@@ -8,7 +8,7 @@ export interface Position {
   /** Highest supplier number that was asked for a quote, and whose quote was read. */
   readonly quoted: number;
   readonly quoteRead: number;
-  /** Stages (1: quotes, 2: samples) before which the record was searched for what the memory left out. */
+  /** Searches of the past made: 1 before the quotes, 2 for suppliers still without one, 3 before the samples. */
   readonly reviewed: number;
   /** Sub-steps of sampling done: reserve and look up, for each of three. */
   readonly sampled: number;

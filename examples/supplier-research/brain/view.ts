@@ -17,8 +17,8 @@ export interface View {
   readonly today: string;
   readonly forbidden: string | undefined;
   readonly mayOrder: boolean;
-  /** The memory says that something was left out and can be searched for. */
-  readonly leftOut: boolean;
+  /** Part of the past stands there as a record only. */
+  readonly summarised: boolean;
   /** Latest statement of each fact, by `factKey`. */
   readonly facts: ReadonlyMap<string, FoundFact>;
   /** As written down or shown by answered calls. */
@@ -67,7 +67,7 @@ export function viewOf({ messages, tools }: ScriptRequest): View {
     today: /Today is (\d{4}-\d\d-\d\d)/.exec(spoken)?.[1] ?? "2000-01-01",
     forbidden: /never contact ([A-Z][a-z]+ [A-Z][a-z]+)/i.exec(spoken)?.[1],
     mayOrder: !/do not order/i.test(spoken),
-    leftOut: /\bleft out\b[^\n]*recall\(\{"search"/i.test(spoken),
+    summarised: spoken.includes("<longhaul-memory"),
     facts,
     position,
     lastStep: lastAssistant < 0 ? [] : answeredCalls(messages.slice(lastAssistant)),

@@ -37,6 +37,7 @@ export async function memoryLoop(options: MemoryLoopOptions): Promise<MemoryLoop
   const stored = new Map<string, string>();
   const count = { resets: 0, folds: 0, recalls: 0, largestCheckpoint: 0, largestView: 0 };
   let memory: string[] = [];
+  let past: readonly WireMessage[] = [];
   let cutoff = 1;
   let saved = "";
   let resetAt = 0;
@@ -70,13 +71,14 @@ export async function memoryLoop(options: MemoryLoopOptions): Promise<MemoryLoop
   const recall = tool(
     async ({ ref, search }) => {
       count.recalls++;
-      const lines = (stored.get(ref) ?? "").split("\n").filter((line) => line.includes(search));
+      const texts = ref === undefined ? past.map(wireText) : [stored.get(ref) ?? ""];
+      const lines = texts.flatMap((text) => text.split("\n")).filter((line) => line.includes(search));
       return lines.length > 0 ? lines.join("\n") : "Nothing found.";
     },
     {
       name: "recall",
       description: "Reads stored text",
-      schema: z.object({ ref: z.string(), search: z.string() }),
+      schema: z.object({ ref: z.string().optional(), search: z.string() }),
     },
   );
 
@@ -118,6 +120,7 @@ export async function memoryLoop(options: MemoryLoopOptions): Promise<MemoryLoop
   };
   const script: Script = async (request) => {
     const history = request.messages.slice(1);
+    past = history;
     if (resetAt > 0) {
       memory = [saved];
       cutoff = history.length;

@@ -157,7 +157,7 @@ export class CompactSaver extends BaseCheckpointSaver<string> implements Longhau
     }
     await this.#writer.putWrites(
       { threadId, namespace, checkpointId },
-      writes.map(([channel, value], i) => ({ channel, value, index: WRITES_IDX_MAP[channel] ?? i })),
+      writes.map(([channel, value], i) => ({ channel, value, index: indexOf(channel, i) })),
       storable("task_id", taskId),
       taskPath,
     );
@@ -200,6 +200,11 @@ export class CompactSaver extends BaseCheckpointSaver<string> implements Longhau
   verify(threadId?: string): Promise<VerifyReport> {
     return verifyStorage(this.#driver, this.#reader, threadId);
   }
+}
+
+/** Own entries only: a channel may be called `constructor`. */
+function indexOf(channel: string, position: number): number {
+  return Object.hasOwn(WRITES_IDX_MAP, channel) ? (WRITES_IDX_MAP[channel] as number) : position;
 }
 
 function driverFor(target: string, options: ResolvedSaverOptions): StorageDriver {

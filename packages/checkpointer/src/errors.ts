@@ -184,6 +184,27 @@ export class VersionConflictError extends LonghaulError {
   }
 }
 
+/**
+ * The thread was deleted while its run went on: the checkpoint builds on values that are gone. Nothing was written, so that no half of a
+ * thread comes back.
+ */
+export class ThreadGoneError extends LonghaulError {
+  readonly code = "THREAD_GONE";
+  readonly threadId: string;
+
+  constructor(fields: { readonly threadId: string; readonly parentId: string }) {
+    super(
+      `Thread ${JSON.stringify(fields.threadId)} no longer holds checkpoint ${fields.parentId}, from which this one goes on: it was ` +
+        "deleted meanwhile. Nothing was written; start the thread anew.",
+    );
+    this.threadId = fields.threadId;
+  }
+
+  static override isInstance(error: unknown): error is ThreadGoneError {
+    return hasErrorCode(error, "THREAD_GONE");
+  }
+}
+
 /** The saver was used after `end()`. */
 export class StorageClosedError extends LonghaulError {
   readonly code = "STORAGE_CLOSED";

@@ -21,6 +21,7 @@ export {
   StorageBusyError,
   StorageClosedError,
   StorageWriteError,
+  ThreadGoneError,
   UnreadableTargetError,
   UnstorableValueError,
   UnsupportedTargetError,

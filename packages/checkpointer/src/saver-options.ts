@@ -1,4 +1,11 @@
-import { type Deps, type EventSink, InvalidOptionsError, withSystemDeps } from "@longhaul/core";
+import {
+  checkOptionKeys,
+  type Deps,
+  type EventSink,
+  InvalidOptionsError,
+  type OptionKeys,
+  withSystemDeps,
+} from "@longhaul/core";
 import type { Compression } from "./encoding/envelope.ts";
 
 export interface CompactSaverOptions {
@@ -34,8 +41,17 @@ export interface ResolvedSaverOptions {
   readonly deps: Deps;
 }
 
-/** @throws InvalidOptionsError at once for a value that cannot work. */
+const KEYS: OptionKeys<CompactSaverOptions> = {
+  compression: true,
+  busyWaitMs: true,
+  reviveClasses: true,
+  events: true,
+  deps: true,
+};
+
+/** @throws InvalidOptionsError at once for a value that cannot work, and for an unknown key: a saver must not ignore what it was asked. */
 export function resolveSaverOptions(options: CompactSaverOptions = {}): ResolvedSaverOptions {
+  checkOptionKeys("options", options, KEYS);
   const { compression = "deflate", busyWaitMs = 10_000, reviveClasses = {}, events } = options;
   if (compression !== "deflate" && compression !== "none") {
     throw new InvalidOptionsError({
@@ -51,7 +67,7 @@ export function resolveSaverOptions(options: CompactSaverOptions = {}): Resolved
       expected: "a number of milliseconds, at least 0",
     });
   }
-  for (const [name, value] of Object.entries(reviveClasses)) {
+  for (const [name, value] of Object.entries(reviveClasses ?? {})) {
     if (typeof value !== "function") {
       throw new InvalidOptionsError({ option: `reviveClasses.${name}`, value, expected: "a class" });
     }

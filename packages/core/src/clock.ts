@@ -23,14 +23,21 @@ export interface Deps {
   readonly random: () => number;
 }
 
+/** A timer above this (24.8 days) would fire at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   sleep: async (ms, options) => {
-    await delay(ms, undefined, {
-      ...(options?.signal ? { signal: options.signal } : {}),
-      ref: !options?.unref,
-    });
+    let left = ms;
+    do {
+      await delay(Math.min(left, LONGEST_TIMER_MS), undefined, {
+        ...(options?.signal ? { signal: options.signal } : {}),
+        ref: !options?.unref,
+      });
+      left -= LONGEST_TIMER_MS;
+    } while (left > 0);
   },
 };
 

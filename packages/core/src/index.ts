@@ -186,6 +186,8 @@ export {
   withNotices,
 } from "./messages/notices.ts";
 export { validRequest } from "./messages/valid-request.ts";
+// options
+export { checkOptionKeys, checkOptionSections, type OptionKeys, type OptionSections } from "./option-keys.ts";
 // progress
 export { askResetIfFull } from "./progress/ask-reset-if-full.ts";
 export { guardProgress } from "./progress/guard-progress.ts";

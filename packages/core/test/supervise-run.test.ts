@@ -649,3 +649,13 @@ it("refuses at once what cannot work", async () => {
     .compile();
   expect(await refused(bare, { a: "x" }, thread(), options)).toBe("graph.checkpointer");
 });
+
+it("C16: a message in the state that nothing can read ends the run as damage, by name, and not with a bare error", async () => {
+  const { options } = bench();
+  const { graph } = scriptedAgent({ turns: ["one"] });
+  const alien = { messages: [{ role: "alien", content: 5 }] };
+  for (const input of [alien, ask("go")]) {
+    const result = await superviseRun(graph, input as never, thread(), options);
+    expect(result).toMatchObject({ status: "NEEDS_HUMAN", lastFailure: { code: "DAMAGED_HEAD" } });
+  }
+});

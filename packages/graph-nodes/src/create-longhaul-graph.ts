@@ -2,12 +2,15 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import { MessagesValue, START, StateGraph, StateSchema } from "@langchain/langgraph";
 import {
   type ContextOptions,
+  checkOptionKeys,
+  checkOptionSections,
   createCheckpointTool,
   createRecallTool,
   createResetTool,
   type EffectOptions,
   type LoopOptions,
   memoryStorage,
+  type OptionKeys,
   type ProgressOptions,
   resolveContextOptions,
   type ToolLimitOptions,
@@ -42,6 +45,23 @@ export interface LonghaulGraphOptions extends NodeOptions {
   readonly budget?: NodeBudget | false | undefined;
 }
 
+const KEYS: OptionKeys<LonghaulGraphOptions> = {
+  model: true,
+  tools: true,
+  systemPrompt: true,
+  summarizer: true,
+  storage: true,
+  events: true,
+  deps: true,
+  toolOptions: true,
+  context: true,
+  progress: true,
+  loops: true,
+  effects: true,
+  toolGuard: true,
+  budget: true,
+};
+
 /**
  * The whole loop as a visible graph, uncompiled, so that nodes and edges can be added before `compile({ checkpointer })`:
  *
@@ -50,9 +70,11 @@ export interface LonghaulGraphOptions extends NodeOptions {
  * An agent step is four supersteps, each a checkpoint. Input and output are `messages` alone; Longhaul's channels show in
  * `getState()` and in Studio. What each node does on replay and resume is said at the node. Give `superviseRun` the compiled graph.
  *
- * @throws InvalidOptionsError, BudgetTooSmallError at once
+ * @throws InvalidOptionsError, BudgetTooSmallError at once, for an unknown key at any level too
  */
 export function createLonghaulGraph(options: LonghaulGraphOptions) {
+  checkOptionKeys("options", options, KEYS);
+  checkOptionSections(options);
   const { progress } = options;
   const deps = withSystemDeps(options.deps);
   // One for all nodes: a budget that counts calls of tools has to be the one that the model's calls draw on.

@@ -2,11 +2,13 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import {
   type BudgetOptions,
   type ContextOptions,
+  checkOptionKeys,
+  checkOptionSections,
   contextFor,
   type EffectOptions,
-  InvalidOptionsError,
   type LoopOptions,
   memoryStorage,
+  type OptionKeys,
   type ProgressOptions,
   type ToolLimitOptions,
   type ToolOptionsMap,
@@ -57,19 +59,19 @@ export type LonghaulMiddleware<O extends LonghaulOptions = LonghaulOptions> = re
 
 type Part<O extends LonghaulOptions, K extends keyof LonghaulOptions, M> = [O[K]] extends [false] ? [] : [M];
 
-const KEYS: ReadonlySet<string> = new Set<keyof LonghaulOptions>([
-  "storage",
-  "events",
-  "deps",
-  "summarizer",
-  "context",
-  "progress",
-  "loops",
-  "effects",
-  "toolGuard",
-  "budget",
-  "tools",
-]);
+const KEYS: OptionKeys<LonghaulOptions> = {
+  storage: true,
+  events: true,
+  deps: true,
+  summarizer: true,
+  context: true,
+  progress: true,
+  loops: true,
+  effects: true,
+  toolGuard: true,
+  budget: true,
+  tools: true,
+};
 
 /**
  * All middleware of Longhaul in the right order: run status, budget, loop detection, progress, tool guard, idempotency, context.
@@ -80,15 +82,14 @@ const KEYS: ReadonlySet<string> = new Set<keyof LonghaulOptions>([
  * Replay and resume: every part computes from the state and from the storage, so a repeated step does the same; see each part.
  * Without `storage` the ledgers live in memory: effects then do not survive the process, and an event says so.
  *
- * @throws InvalidOptionsError at once, for an unknown key too
+ * @throws InvalidOptionsError at once, for an unknown key at any level too
  */
 export function longhaul<const O extends LonghaulOptions = LonghaulOptions>(
   options?: O & { readonly [K in Exclude<keyof O, keyof LonghaulOptions>]: never },
 ): LonghaulMiddleware<O> {
   const given: LonghaulOptions = options ?? {};
-  for (const key of Object.keys(given))
-    if (!KEYS.has(key))
-      throw new InvalidOptionsError({ option: key, value: key, expected: `one of ${[...KEYS].join(", ")}` });
+  checkOptionKeys("options", given, KEYS);
+  checkOptionSections(given);
   const { progress, loops, effects, toolGuard, budget, tools, summarizer } = given;
   const deps = withSystemDeps(given.deps);
   const common = { storage: given.storage ?? memoryStorage(deps), events: given.events, deps };

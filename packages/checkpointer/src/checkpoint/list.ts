@@ -16,10 +16,11 @@ export async function* listTuples(
   { limit, before, filter }: CheckpointListOptions,
 ): AsyncGenerator<CheckpointTuple> {
   if (limit !== undefined && !(limit > 0)) return;
+  const rows = limit === undefined || !Number.isFinite(Number(limit)) ? undefined : Math.ceil(limit);
   const wanted = Object.entries(filter ?? {}).filter(([, value]) => value !== undefined);
   const query = queryOf(config, before);
-  const addresses = await driver.addresses(wanted.length === 0 ? { ...query, limit } : query);
-  let left = limit ?? Number.POSITIVE_INFINITY;
+  const addresses = await driver.addresses(wanted.length === 0 ? { ...query, limit: rows } : query);
+  let left = rows ?? Number.POSITIVE_INFINITY;
   for (const { threadId, namespace, checkpointId } of addresses) {
     if (left <= 0) return;
     const row = await driver.head(threadId, namespace, checkpointId);

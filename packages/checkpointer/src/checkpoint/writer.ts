@@ -3,7 +3,7 @@ import { type EventSink, emitter } from "@longhaul/core";
 import { storable } from "../address.ts";
 import type { Batch, HeadAddress, StorageDriver, ValueKey } from "../driver/driver.ts";
 import type { Form } from "../encoding/node.ts";
-import { VersionConflictError } from "../errors.ts";
+import { ThreadGoneError, VersionConflictError } from "../errors.ts";
 import { SerialQueue } from "../serial-queue.ts";
 import type { Codec } from "./codec.ts";
 import { valueId } from "./thread-cache.ts";
@@ -15,6 +15,8 @@ export interface PutHead extends HeadAddress {
 interface Value extends ValueKey {
   readonly form: Form;
 }
+
+type Rest = Pick<Batch, "head" | "writes">;
 
 export interface Write {
   readonly channel: string;
@@ -64,12 +66,13 @@ export class Writer {
       .map((channel) => ({ channel, version: String(checkpoint.channel_versions[channel]) }));
     // the versions are mutated by the caller after this call: the head's text is made now, for each answer the storage may give
     const fixed = structuredCloneHead(checkpoint);
-    const result = await this.#queue.run(async () => {
-      const present = await this.#present(threadId, namespace, carried);
+    const head = async () => {
+      const present = await this.#present(address, carried);
       const names = [...written, ...present].sort();
       const data = this.#codec.seal(this.#codec.heads.text(fixed, names, metadataText));
-      return this.#commit(threadId, namespace, values, { head: { checkpointId, parentId, data } });
-    });
+      return { head: { checkpointId, parentId, data } };
+    };
+    const result = await this.#queue.run(() => this.#commit(threadId, namespace, values, head));
     if (result.sibling !== undefined) {
       const origin = () => ({ time: this.#now(), threadId, namespace });
       emitter(
@@ -103,7 +106,7 @@ export class Writer {
         address.threadId,
         address.namespace,
         [],
-        { writes: { checkpointId: address.checkpointId, rows } },
+        () => ({ writes: { checkpointId: address.checkpointId, rows } }),
         forms,
       ),
     );
@@ -120,12 +123,21 @@ export class Writer {
     }));
   }
 
-  /** Which carried values are in the storage: a checkpoint names only what can be read back. */
-  async #present(threadId: string, namespace: string, keys: readonly ValueKey[]): Promise<string[]> {
+  /**
+   * Which carried values are in the storage: a checkpoint names only what can be read back.
+   *
+   * @throws ThreadGoneError when they went with their checkpoint: half a thread must not come back
+   */
+  async #present(address: PutHead, keys: readonly ValueKey[]): Promise<string[]> {
+    const { threadId, namespace, parentId } = address;
     const known = this.#codec.threads.of(threadId);
     const unsure = keys.filter((key) => !known.values.has(valueId(namespace, key.channel, key.version)));
     const found = unsure.length > 0 ? await this.#driver.values(threadId, namespace, unsure) : [];
     const missing = new Set(unsure.filter((_, i) => found[i] === undefined).map((key) => key.channel));
+    if (missing.size > 0 && parentId !== undefined) {
+      if (!(await this.#driver.head(threadId, namespace, parentId)))
+        throw new ThreadGoneError({ threadId, parentId });
+    }
     return keys.filter((key) => !missing.has(key.channel)).map((key) => key.channel);
   }
 
@@ -133,11 +145,13 @@ export class Writer {
     threadId: string,
     namespace: string,
     values: readonly Value[],
-    rest: Pick<Batch, "head" | "writes">,
+    rest: () => Rest | Promise<Rest>,
     more: readonly Form[] = [],
   ): Promise<{ readonly sibling: string | undefined }> {
     const forms = [...values.map((value) => value.form), ...more];
     for (;;) {
+      // made for what is known now: after a stale answer other values may be there
+      const made = await rest();
       const known = this.#codec.threads.of(threadId);
       const chunks = this.#codec.newChunks(forms, known.chunks);
       const result = await this.#driver.commit({
@@ -150,7 +164,7 @@ export class Writer {
           version,
           data: this.#codec.seal(form.inline),
         })),
-        ...rest,
+        ...made,
       });
       if (result.ok) {
         const ids = values.map((value) => valueId(namespace, value.channel, value.version));

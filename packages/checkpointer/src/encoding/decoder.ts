@@ -33,6 +33,7 @@ const CONTAINERS: ReadonlySet<number> = new Set<Op>([
   OP.DELTA_SNAPSHOT,
   OP.TEXT_LIST,
   OP.KEYED_ARRAY,
+  OP.PROTOTYPED,
 ]);
 
 /** Makes nodes of stored text. Reads the chunks level by level, each once. */

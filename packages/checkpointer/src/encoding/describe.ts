@@ -37,12 +37,19 @@ export function describe(value: object, classes: ClassTable): Description | Refu
   if (prototype === Object.prototype || prototype === null || isForeignPlain(prototype as object)) {
     return plain(prototype === null ? OP.NULL_OBJECT : OP.OBJECT, value as Fields);
   }
+  // LangGraph copies what a Send carries by assignment, which makes a prototype of a `__proto__` key that a model wrote
+  if (isPlainPrototype(prototype as object)) return prototyped(prototype as object, value as Fields);
   return describeKnown(value) ?? describeLangChain(value, classes) ?? describeUserClass(value, classes);
 }
 
 function plain(op: Op, value: Fields): Description | Refusal {
   if (Object.getOwnPropertySymbols(value).length > 0) return new Refusal("it has a key that is a symbol");
   return new Description(op, pairs(value, Object.keys(value)));
+}
+
+function prototyped(prototype: object, value: Fields): Description | Refusal {
+  const own = plain(OP.OBJECT, value);
+  return own instanceof Refusal ? own : new Description(OP.PROTOTYPED, [prototype, ...own.items]);
 }
 
 function pairs(value: Fields, keys: readonly string[], head: readonly unknown[] = []): unknown[] {
@@ -189,6 +196,11 @@ function describeUserClass(value: object, classes: ClassTable): Description | Re
   }
   const fields = value as Fields;
   return new Description(OP.CLASS, pairs(fields, Object.keys(fields), [name]));
+}
+
+/** Data that serves as a prototype; that of a class names its constructor. */
+function isPlainPrototype(prototype: object): boolean {
+  return Object.getPrototypeOf(prototype) === Object.prototype && !Object.hasOwn(prototype, "constructor");
 }
 
 /** A plain object of another realm: its prototype is that realm's Object.prototype. */

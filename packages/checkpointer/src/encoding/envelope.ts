@@ -74,6 +74,8 @@ export function rawSizeOf(stored: Uint8Array): number {
 }
 
 function headerOf(stored: Uint8Array): { codec: number; size: number; start: number } {
+  // a damaged row's column may have any type
+  if (!(stored instanceof Uint8Array)) throw damaged("it is not binary");
   if (stored.length < 8) throw damaged("it is too short to be a record");
   if (stored[0] !== MAGIC) throw damaged("it does not begin as a record");
   if (stored[1] !== FORMAT)

@@ -51,6 +51,8 @@ function construct(node: ValueNode, values: unknown[], classes: ClassTable): unk
       return assign({}, values);
     case OP.NULL_OBJECT:
       return assign(Object.create(null) as Fields, values);
+    case OP.PROTOTYPED:
+      return assign(Object.create(first as object) as Fields, values, 1);
     case OP.ARRAY:
       return node.items.some((item) => item instanceof Holes) ? sparse(values) : values;
     case OP.KEYED_ARRAY:

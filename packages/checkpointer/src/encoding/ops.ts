@@ -45,6 +45,8 @@ export const OP = {
   TEXT_LIST: 23,
   /** An array with own keys beside its items: the array, an object. */
   KEYED_ARRAY: 24,
+  /** An object whose prototype is another plain object: that one, then pairs. */
+  PROTOTYPED: 25,
 } as const;
 
 export type Op = (typeof OP)[keyof typeof OP];
@@ -56,5 +58,6 @@ export const PAIRS_AFTER: ReadonlyMap<Op, number> = new Map<Op, number>([
   [OP.MAP, 0],
   [OP.BODY, 0],
   [OP.CLASS, 1],
+  [OP.PROTOTYPED, 1],
   [OP.ERROR, 5],
 ]);

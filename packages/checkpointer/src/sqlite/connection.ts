@@ -25,6 +25,8 @@ export interface ConnectionOptions {
 const BLOCKING_WAIT_MS = 5;
 const BACKOFF_MS = [1, 2, 5, 10, 20, 40] as const;
 const PAGE_SIZE = 8192;
+/** Bytes before which no SQLite file ends. */
+const HEADER_SIZE = 100;
 
 /**
  * One connection, opened at the first call. Calls run one after another in the order in which they were made, each as one short
@@ -151,7 +153,8 @@ export class Connection {
     if (code.startsWith("SQLITE_IOERR")) return new StorageWriteError({ target, reason: "io", cause: error });
     if (code.startsWith("SQLITE_NOTADB"))
       return new UnreadableTargetError({ target, reason: reasonOf(error), cause: error });
-    if (code.startsWith("SQLITE_CORRUPT"))
+    // a table or column of ours that is not there, a row that breaks its own constraints: our statements are fixed
+    if (/^SQLITE_(CORRUPT|ERROR|MISMATCH|CONSTRAINT|SCHEMA|FORMAT)/.test(code))
       return new DamagedRecordError({
         reason: `the database file is damaged (${reasonOf(error)})`,
         cause: error,
@@ -175,6 +178,8 @@ function inspect(Sqlite: typeof BetterSqlite3, path: string): void {
   const stat = statSync(path);
   if (!stat.isFile()) throw refuse("it is not a file");
   if (stat.size === 0) return;
+  // SQLite takes a file of less than its header for an empty database and writes over it
+  if (stat.size < HEADER_SIZE) throw refuse("it is too short to be a database");
   let database: Database | undefined;
   try {
     database = new Sqlite(path, { readonly: true, fileMustExist: true, timeout: BLOCKING_WAIT_MS });

@@ -223,7 +223,8 @@ export class SqliteDriver implements StorageDriver {
           }
           this.#sql("DELETE FROM threads WHERE id = ?").run(thread.id);
         }
-        this.#sql("DELETE FROM records WHERE thread_id = ?").run(threadId);
+        // leases stay: their tokens must not repeat, and whoever drives the thread still holds it
+        this.#sql("DELETE FROM records WHERE thread_id = ? AND collection <> 'leases'").run(threadId);
         this.#sql("DELETE FROM artifacts WHERE thread_id = ?").run(threadId);
         this.#raiseGeneration(threadId);
       },

@@ -25,22 +25,26 @@ export function binaryBlocks(message: BaseMessage): readonly BinaryBlock[] {
 function readBlock(block: Fields): BinaryBlock | undefined {
   const kind = /image/.test(String(block.type))
     ? "image"
-    : /^(?:file|input_file|document|audio|input_audio|video)$/.test(String(block.type))
+    : /^(?:file|input_file|document|media|(?:input_)?(?:audio|video)(?:_url)?)$/.test(String(block.type))
       ? "file"
       : undefined;
   if (!kind) return undefined;
-  const inner = isFields(block.source) ? block.source : isFields(block.file) ? block.file : block;
+  const type = String(block.type);
+  const inner = [block.source, block.file, block[type]].find(isFields) ?? block;
   const mediaType =
     text(inner.media_type) ??
     text(inner.mime_type) ??
     text(inner.mimeType) ??
     text(block.mime_type) ??
+    (text(inner.format) && `audio/${text(inner.format)}`) ??
     (kind === "image" ? "image/png" : "application/octet-stream");
   const data = text(inner.data) ?? text(inner.file_data);
   const address =
     text(block.image_url) ??
     (isFields(block.image_url) ? text(block.image_url.url) : undefined) ??
-    text(inner.url);
+    text(block[type]) ??
+    text(inner.url) ??
+    text(inner.fileUri);
   const given = data ?? address;
   if (given?.startsWith("data:"))
     return { kind, mediaType: /^data:([^;,]+)/.exec(given)?.[1] ?? mediaType, dataUrl: given };

@@ -154,6 +154,7 @@ function checkPrices(prices: Readonly<Record<string, ModelPrice>>): void {
 }
 
 function checkPhases(phases: readonly BudgetPhase[]): void {
+  if (!Array.isArray(phases)) invalid("budget.phases", phases, "a list of phases");
   const sum = phases.reduce((total, phase) => total + phase.share, 0);
   const names = new Set(phases.map((phase) => phase.name));
   if (phases.some((phase) => !(phase.share > 0)) || sum > 1.000_001 || names.size !== phases.length) {

@@ -6,6 +6,8 @@ import type { Deps } from "../clock.ts";
 import type { Emit } from "../events/event.ts";
 import type { MessageGroup } from "../messages/groups.ts";
 import type { ArtifactStore } from "../storage/artifact-store.ts";
+import { refreshIdentifiers } from "../summary/select-identifiers.ts";
+import { readSource } from "../summary/source-text.ts";
 import { summarizeGroups } from "../summary/summarize-groups.ts";
 import type { ContextParts, ContextState } from "./context-state.ts";
 import type { MemoryState } from "./memory-state.ts";
@@ -68,6 +70,10 @@ export async function foldGroups(
     deps,
   );
   if (!outcome.ok) return outcome;
+  const inUse = refreshIdentifiers(
+    memory.identifiers,
+    readSource(groups, options.summary.isEffect).identifiers,
+  );
   const toStep = folded.findLast((group) => group.step !== undefined)?.step ?? 0;
   const task = parts.task && (await storeDirections(parts.task, parts, folded, thread, deps));
   return {
@@ -80,7 +86,7 @@ export async function foldGroups(
       cutoff: cutoffOf(folded),
       carriedFrom: undefined,
       summaries: outcome.summaries,
-      identifiers: [...memory.identifiers, ...outcome.identifiers].slice(-MOST_IDENTIFIERS),
+      identifiers: [...inUse, ...outcome.identifiers].slice(-MOST_IDENTIFIERS),
       effectsDone: [...memory.effectsDone, ...outcome.effectsDone],
       artifacts: newest({ ...memory.artifacts, ...outcome.artifacts }, toStep),
       shown: snapshot({ ...state, _longhaulTask: task }, memory, options, toStep),

@@ -47,6 +47,27 @@ const step = (n: number, ...results: string[]): BaseMessage[] => [
 ];
 
 describe("prepareContext", () => {
+  it("an identifier that folded steps used again moves to the new end of the index", async () => {
+    const entry = (text: string) => ({ text, step: 0, from: "result" as const });
+    const memory = { ...EMPTY_MEMORY, identifiers: [entry("CARD-9074831"), entry("ORD-5512")] };
+    const messages = [
+      new HumanMessage({ id: "h1", content: "Pay." }),
+      ...Array.from({ length: 12 }, (_, i) =>
+        step(i + 1, `${"x".repeat(300)} ${i === 2 ? "CARD-9074831" : ""}`),
+      ),
+    ].flat();
+    const { update } = await prepare(
+      { messages, _longhaulMemory: memory },
+      { window: 8_000, softLimit: 600 },
+    );
+    const { identifiers, cutoff } = readMemoryState(update._longhaulMemory);
+    expect(cutoff).toBeDefined();
+    expect(identifiers.map(({ text, step }) => [text, step]).slice(0, 2)).toEqual([
+      ["ORD-5512", 0],
+      ["CARD-9074831", 3],
+    ]);
+  });
+
   it("A1: for every possible cut-off the request is valid and each message is either in the view or among what was folded", async () => {
     const messages = [
       new HumanMessage({ id: "h1", content: "order 7?" }),

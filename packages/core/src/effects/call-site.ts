@@ -87,8 +87,9 @@ export function whereabouts(
   const { turn, ordinal, firstAnswer, ask } = located;
   return {
     located,
-    // Children of one graph are told apart by what they were asked: their namespaces differ by random ids only.
-    agentPath: path.length > 2 ? [...path, digestText(ask)] : path,
+    // What was asked is a part: children of one graph have namespaces that differ by random ids only, and a fork that says something
+    // else at the same turn wants something else.
+    agentPath: [...path, digestText(ask)],
     site: threadOf(config) ? { turn, ordinal } : { turn, ordinal, run: firstAnswer ?? newId() },
   };
 }

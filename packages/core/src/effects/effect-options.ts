@@ -35,5 +35,7 @@ export function resolveEffectOptions(options: EffectOptions = {}): EffectOptions
     });
   if (!(waitMs >= 0))
     throw new InvalidOptionsError({ option: "effects.waitMs", value: waitMs, expected: "at least 0 ms" });
+  if (options.scope !== undefined && typeof options.scope !== "function")
+    throw new InvalidOptionsError({ option: "effects.scope", value: options.scope, expected: "a function" });
   return { ...options, leaseMs, heartbeatMs, waitMs };
 }

@@ -4,6 +4,7 @@ import { StructuredTool, type StructuredToolInterface } from "@langchain/core/to
 import { isGraphBubbleUp } from "@langchain/langgraph";
 import type { Clock } from "../clock.ts";
 import { type EventSink, emitter } from "../events/event.ts";
+import { thrownValue } from "../tools/thrown-value.ts";
 import type { ToolLimits } from "../tools/tool-limits.ts";
 import { type ToolOptionsMap, toolTraits } from "../tools/tool-options.ts";
 import { isTransient } from "../tools/transient-error.ts";
@@ -109,11 +110,16 @@ class GuardedTool extends StructuredTool {
     };
     const { effects, limits } = guards;
     const once = (args: unknown) => {
-      const run = (signal: AbortSignal | undefined) =>
-        tool.invoke(
-          (toolCall ? { ...toolCall, args } : args) as never,
-          (signal ? { ...full, signal } : full) as never,
-        );
+      const run = async (signal: AbortSignal | undefined): Promise<unknown> => {
+        try {
+          return await tool.invoke(
+            (toolCall ? { ...toolCall, args } : args) as never,
+            (signal ? { ...full, signal } : full) as never,
+          );
+        } catch (error) {
+          throw thrownValue(error);
+        }
+      };
       return limits ? limits.timed(call, run) : run(full.signal);
     };
     const retry = limits ? limits.retry(call) : (attempt: (n: number) => Promise<unknown>) => attempt(1);

@@ -62,7 +62,7 @@ export function renderNotices(notices: readonly Notice[]): string {
 
 /** Text that cannot close or open a fence of Longhaul's. */
 export function fence(text: string): string {
-  return text.replace(/<(\/?)(longhaul)/gi, "‹$1$2");
+  return text.replace(/<([\s/]*)(longhaul)/gi, "‹$1$2");
 }
 
 /** Not serialised with the message: a request lives for one call. */

@@ -119,6 +119,8 @@ export function isDamage(error: unknown): boolean {
   for (let link = error, depth = 0; link instanceof Error && depth < 10; link = link.cause, depth++) {
     if (LonghaulError.isInstance(link)) return DAMAGE_CODES.includes(link.code);
     // What the official savers throw for a cut or garbled blob.
+    // A message that LangChain cannot read stands in the state, whoever put it there.
+    if ((link as { lc_error_code?: unknown }).lc_error_code === "MESSAGE_COERCION_FAILURE") return true;
     if (link instanceof SyntaxError || (link as { code?: unknown }).code === "SQLITE_CORRUPT") return true;
   }
   return false;

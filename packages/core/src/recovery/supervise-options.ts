@@ -3,6 +3,7 @@ import { type BudgetOptions, resolveBudgetOptions } from "../budget/budget-optio
 import type { Deps } from "../clock.ts";
 import { InvalidOptionsError } from "../errors.ts";
 import type { EventSink } from "../events/event.ts";
+import { checkOptionKeys, type OptionKeys } from "../option-keys.ts";
 import type { LonghaulStorage } from "../storage/longhaul-storage.ts";
 import { type BackoffOptions, type ResolvedBackoff, resolveBackoff } from "./backoff.ts";
 import type { ErrorClassifier } from "./classify-error.ts";
@@ -86,6 +87,18 @@ export interface ResolvedSupervision {
 
 /** @throws InvalidOptionsError, BudgetTooSmallError */
 export function resolveSuperviseOptions(options: SuperviseOptions): ResolvedSupervision {
+  checkOptionKeys("options", options, KEYS);
+  checkOptionKeys("caps", options.caps, { step: true, run: true });
+  checkOptionKeys("backoff", options.backoff, { delaysMs: true, jitter: true, maxRetryAfterMs: true });
+  const { signal } = options;
+  if (signal !== undefined && typeof signal?.addEventListener !== "function")
+    throw new InvalidOptionsError({ option: "signal", value: signal, expected: "an AbortSignal" });
+  if (options.references !== undefined && !Array.isArray(options.references))
+    throw new InvalidOptionsError({
+      option: "references",
+      value: options.references,
+      expected: "a list of functions",
+    });
   return {
     caps: {
       step: atLeast("caps.step", options.caps?.step ?? 3, 0),
@@ -102,6 +115,24 @@ export function resolveSuperviseOptions(options: SuperviseOptions): ResolvedSupe
     drainOnSigterm: options.drainOnSigterm ?? true,
   };
 }
+
+const KEYS: OptionKeys<SuperviseOptions> = {
+  storage: true,
+  caps: true,
+  backoff: true,
+  classify: true,
+  references: true,
+  onDamagedHead: true,
+  onStepCap: true,
+  reopen: true,
+  budget: true,
+  leaseMs: true,
+  meter: true,
+  signal: true,
+  drainOnSigterm: true,
+  events: true,
+  deps: true,
+};
 
 function atLeast(option: string, value: number, minimum: number): number {
   if (Number.isInteger(value) && value >= minimum) return value;

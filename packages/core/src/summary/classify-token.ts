@@ -37,6 +37,10 @@ const IPV6 = /^(?:[0-9a-f]{0,4}:){2,7}[0-9a-f]{0,4}$/i;
 const HOST_PORT = /^(?=.*[a-z])[a-z0-9-]+(?:\.[a-z0-9-]+)*:\d{2,5}$/i;
 const HOST =
   /^(?:[a-z0-9-]+\.){2,}[a-z]{2,}$|^[a-z0-9-]{2,}\.(?:com|org|net|io|dev|app|ai|gov|edu|cn|de|fr|uk|eu|jp|br|internal|local)$/i;
+/** `arn:aws:iam::1234:role/x`, `urn:isbn:0451450523`; a digit is asked for beside it, so that `this:and:that` is none. */
+const URN = /^[a-z][a-z0-9+.-]{1,15}:[\w@%+.~/#-]+(?::[\w@%+.~/#-]*)+$/i;
+/** DOIs, `owner/repo#12`, `org/image:1.2`, `@scope/package@1.2.3`. */
+const QUALIFIED = /^10\.\d{4,9}\/\S+$|^@?[\w.-]+\/[\w.-]+[:#@][\w.-]*\d[\w.-]*$/;
 const EMAIL = /^[\w.%+-]+@[a-z0-9-]+(?:\.[a-z0-9-]+)+$/i;
 const DATE = /^\d{4}-\d{2}-\d{2}(?:T[\d:.]+(?:Z|[+-]\d{2}:?\d{2})?)?$/;
 const VERSION = /^v?\d+\.\d+\.\d+(?:[-+][\w.]+)?$|^v\d+(?:\.\d+)?$/i;
@@ -73,6 +77,8 @@ function kindOf(token: string, text: string, end: number): IdentifierKind | unde
     if (VERSION.test(token)) return "version";
     if (HASH.test(token) && /[a-f]/i.test(token.slice(token.indexOf(":") + 1))) return "hash";
   }
+  if (digits > 0 && token.includes("/") && QUALIFIED.test(token)) return "id";
+  if (colon && digits > 0 && URN.test(token)) return "id";
   if ((dotted || token.includes("/") || token.includes("\\")) && isPath(token)) return "path";
   if (colon && digits > 0 && (HOST_PORT.test(token) || (token.includes("::") && IPV6.test(token))))
     return "host";

@@ -10,7 +10,7 @@ export interface CleanProse {
 
 /** Sentences that speak to a reader instead of reporting: left in, they would be obeyed later. */
 const COMMAND =
-  /\b(?:respond|reply|answer|output|return)\b[^.!?]{0,30}\b(?:only|exclusively|nothing but)\b|\b(?:text|json) only\b|\b(?:do not|don't|never|must not)\s+(?:call|use|invoke)\s+(?:any\s+)?(?:tools?|functions?)\b|\bignore\s+(?:all\s+|any\s+)?(?:previous|prior|above|earlier)\b|\byou are now\b|\bsystem prompt\b|只(?:输出|回复|回答)(?:文本|JSON)|不要(?:调用|使用)(?:任何)?工具|忽略(?:之前|以上|上面)/i;
+  /\b(?:respond|reply|answer|output|return)\b[^.!?]{0,30}\b(?:only|exclusively|nothing but)\b|\b(?:text|json) only\b|\b(?:do not|don't|never|must not)\s+(?:call|use|invoke)\s+(?:any\s+)?(?:tools?|functions?)\b|\b(?:ignore|disregard|forget)\s+(?:(?:all|any|the|your|of)\s+)*(?:previous|prior|above|earlier|users?|instructions?|rules?|goal)\b|\b(?:ignoriere|ignora|ignorez|ignore)\s+(?:alle|die|todas?|las|les|toutes|as|o|el)\b|(?<!\p{L})игнорируй|\byou are now\b|\bsystem prompt\b|只(?:输出|回复|回答)(?:文本|JSON)|不要(?:调用|使用)(?:任何)?工具|忽略(?:之前|以上|上面|用户|所有)|無視(?:して|せよ)/iu;
 const PROPOSAL =
   /^(?:the\s+)?(?:suggested\s+|recommended\s+|proposed\s+)?(?:next|following)\s+(?:steps?|actions?)\b\s*(?:is|are)?\s*(?:to\s+)?[:：-]?\s*|^(?:下一步|接下来|próximos?\s+passos?|siguientes?\s+pasos?|prochaines?\s+étapes?|nächste[rn]?\s+schritte?|次のステップ|다음\s*단계)\s*[:：-]?\s*/i;
 /** The heading of a rendered summary: prose that repeats one would look like a summary inside a summary. */

@@ -39,6 +39,14 @@ describe("findIdentifiers", () => {
     ["ticket QX-4471, PR #4471, user mia_li_3668", ["id QX-4471", "id #4471", "id mia_li_3668"]],
     ["table ledger_eu", ["name ledger_eu"]],
     ["chart_id=K7", ["field chart_id=K7"]],
+    [
+      "role arn:aws:iam::123456789012:role/deploy, urn:isbn:0451450523",
+      ["id arn:aws:iam::123456789012:role/deploy", "id urn:isbn:0451450523"],
+    ],
+    [
+      "see 10.1000/xyz123, acme/api#412, acme/web:1.4 and @acme/kit@2.0.1.",
+      ["id 10.1000/xyz123", "id acme/api#412", "id acme/web:1.4", "id @acme/kit@2.0.1"],
+    ],
   ])("finds the identifiers of %j", (text, expected) => {
     expect(kinds(text)).toEqual(expect.arrayContaining(expected));
   });

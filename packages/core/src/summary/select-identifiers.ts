@@ -71,3 +71,26 @@ export function selectIdentifiers(
     left: best.size - chosen.length,
   };
 }
+
+/**
+ * The index after these were seen again: they count as new, so that what is still in use outlives in the view what was named
+ * once. The others keep their order. Deterministic.
+ */
+export function refreshIdentifiers(
+  index: readonly IndexEntry[],
+  found: readonly SourceIdentifier[],
+): readonly IndexEntry[] {
+  const seen = new Map<string, IndexEntry>();
+  for (const { text, step, from } of found) {
+    const earlier = seen.get(text);
+    seen.set(text, { text, step, from: earlier && RANK[earlier.from] > RANK[from] ? earlier.from : from });
+  }
+  const rest = index.filter(({ text }) => !seen.has(text));
+  if (rest.length === index.length) return index;
+  const again = index.flatMap((entry) => {
+    const latest = seen.get(entry.text);
+    if (!latest) return [];
+    return [{ ...latest, from: RANK[entry.from] > RANK[latest.from] ? entry.from : latest.from }];
+  });
+  return [...rest, ...again.sort((a, b) => a.step - b.step)];
+}

@@ -75,9 +75,16 @@ function groupParts(group: MessageGroup): readonly Part[] {
       partOf(facts.said, group.kind === "human" ? "human" : "args", by, false),
       ...facts.calls.flatMap((call) => {
         const done = call.result !== undefined && !call.failed;
+        const result = call.result ?? "";
         return [
-          partOf(`${call.name}\n${call.argsText}`, "args", call.name, done, call.argsText),
-          partOf(call.result ?? "", "result", call.name, done),
+          partOf(`${call.name}\n${call.argsText}`, "args", call.name, done, withLineBreaks(call.argsText)),
+          partOf(
+            result,
+            "result",
+            call.name,
+            done,
+            call.json === undefined ? result : withLineBreaks(result),
+          ),
         ];
       }),
     ].filter((part) => part.text !== "");
@@ -90,6 +97,11 @@ function partOf(text: string, from: Part["from"], by: string, done: boolean, sca
   // JSON escapes hide values; the unescaped form counts as said too.
   const unescaped = text.includes("\\") ? `\n${text.replace(/\\(["\\/])/g, "$1").replace(/\\n/g, "\n")}` : "";
   return { text: text + unescaped, from, by, done, identifiers: scanLong(scanned) };
+}
+
+/** For scanning JSON: an escaped line break ends a token like any other; the `n` behind an escaped backslash is none. */
+function withLineBreaks(json: string): string {
+  return json.replace(/\\(?:([nrt])|.)/gs, (pair, white) => (white ? "\n" : pair));
 }
 
 /** Identifiers of a call's result, from the same scan. */

@@ -403,6 +403,21 @@ describe("summarizeGroups", () => {
     ]);
   });
 
+  it("what a merge of tiers leaves out of these steps is in the index", async () => {
+    const { run } = setUp();
+    const orders = Array.from({ length: 75 }, (_, i) => `ORD-${7_000 + i}`);
+    const groups = testGroups(
+      "Look them up.",
+      ...Array.from({ length: 25 }, (_, i) => ({
+        calls: [{ name: "lookup", args: { page: i }, result: orders.slice(i * 3, i * 3 + 3).join("\n") }],
+      })),
+    );
+    const { summaries, identifiers } = must(await run({ groups }));
+    expect(summaries.map(({ tier }) => tier)).toEqual([2]);
+    const shown = [...summaries.map(renderSummary), ...identifiers.map(({ text }) => text)].join("\n");
+    expect(orders.filter((order) => !shown.includes(order))).toEqual([]);
+  });
+
   it("a fold that was saved before a crash is found, not made again, with the same result", async () => {
     const first = setUp(() => GOOD);
     const input = () => ({ groups: testGroups("x", ...lookups(12)), knownIdentifiers: ["ORD-1001"] });

@@ -93,9 +93,14 @@ export async function summarizeGroups(
     }
   }
   const steps = made.map(({ summary }) => summary);
+  const summaries =
+    steps.length > 0
+      ? await mergeTiers([...input.previous, ...steps], thread, resolved, deps)
+      : input.previous;
   const index = selectIdentifiers(
     readSource(groups, resolved.isEffect).identifiers,
-    steps.map(renderSummary).join("\n"),
+    // As the model will read them: what a merge has left out is kept by the index.
+    summaries.map(renderSummary).join("\n"),
     input.knownIdentifiers,
     resolved.maxIdentifiers,
   );
@@ -107,9 +112,7 @@ export async function summarizeGroups(
   }
   return {
     ok: true,
-    summaries: first
-      ? await mergeTiers([...input.previous, ...steps], thread, resolved, deps)
-      : input.previous,
+    summaries,
     identifiers: index.entries,
     effectsDone: effectsDone(groups, resolved.isEffect),
     artifacts,

@@ -1,5 +1,6 @@
 import { InvalidOptionsError } from "../errors.ts";
 import type { Json } from "../json/json.ts";
+import { checkOptionKeys, type OptionKeys } from "../option-keys.ts";
 import { knownTool } from "./known-tools.ts";
 
 /**
@@ -120,7 +121,15 @@ export function toolTraits(tool: ToolIdentity, map: ToolOptionsMap | undefined):
 
 /** Checks a map of tool options. @throws InvalidOptionsError */
 export function resolveToolOptions(map: ToolOptionsMap | undefined): ToolOptionsMap {
+  if (map !== undefined && (typeof map !== "object" || map === null || Array.isArray(map)))
+    throw new InvalidOptionsError({
+      option: "tools",
+      value: map,
+      expected: "an object of options by tool name",
+    });
   for (const [name, options] of Object.entries(map ?? {})) {
+    checkOptionKeys(`tools.${name}`, options, TOOL_KEYS);
+    if (options === undefined) continue;
     const at = (field: string) => `tools.${name}.${field}`;
     oneOf(at("effect"), options.effect, EFFECT_KINDS);
     oneOf(at("onUnknown"), options.onUnknown, ["tell", "ask", "retry"]);
@@ -138,6 +147,23 @@ export function resolveToolOptions(map: ToolOptionsMap | undefined): ToolOptions
   }
   return map ?? {};
 }
+
+const TOOL_KEYS: OptionKeys<ToolOptions> = {
+  effect: true,
+  check: true,
+  injectKey: true,
+  onUnknown: true,
+  keyOf: true,
+  outcomeOf: true,
+  version: true,
+  server: true,
+  poll: true,
+  timeoutMs: true,
+  retries: true,
+  optional: true,
+  callsAgent: true,
+  resultLimit: true,
+};
 
 function ownEffect(metadata: Record<string, unknown>): EffectKind | undefined {
   const effect = metadata[EFFECT_METADATA];
