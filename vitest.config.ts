@@ -30,6 +30,10 @@ export default defineConfig({
       },
       {
         extends: true,
+        test: { name: "bench", root: "bench", include: ["**/*.test.ts"] },
+      },
+      {
+        extends: true,
         test: { name: "examples", root: "examples", include: ["**/*.test.ts"], testTimeout: 120_000 },
       },
     ],

@@ -6,6 +6,7 @@ import { writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { UsageError } from "@longhaul/examples/shared/usage-error.ts";
+import { compare } from "./demo-runs/bars.ts";
 import { type BenchOptions, killsOf, parseBenchOptions, USAGE } from "./demo-runs/bench-options.ts";
 import { controlsOf } from "./demo-runs/controls.ts";
 import { runOnce } from "./demo-runs/one-run.ts";
@@ -42,13 +43,15 @@ async function main(args: readonly string[]): Promise<number> {
   };
   const started = performance.now();
   const runs = await runJobs({
-    jobs: options.seeds.map((seed) => () => demoRun(seed, isGraph(seed, options))),
+    jobs: options.seeds.map((seed) => () => demoRun(seed, options)),
     atOnce: AT_ONCE,
     stop: stop.signal,
     onDone: ({ text }) => print(text),
   });
   const right = runs.filter(({ ok }) => ok).length;
-  print(`${right} of ${options.seeds.length} runs right, every side effect once, none missing`);
+  print(
+    `${right} of ${options.seeds.length} runs right, every side effect once, none missing${options.compare ? ", every bar of costs met" : ""}`,
+  );
   let failedControls = 0;
   const controls = options.controls ? controlsOf(options.seeds) : [];
   if (controls.length > 0) {
@@ -69,14 +72,19 @@ async function main(args: readonly string[]): Promise<number> {
     print(`${failedControls} of ${controls.length} controls fail as they should`);
   }
   console.log(`${((performance.now() - started) / 1_000).toFixed(0)} s`);
-  if (options.record) record(args, lines);
+  if (options.record) record(options.compare ? "demo-costs.txt" : "demo-runs.txt", args, lines);
   return right === options.seeds.length && failedControls === controls.length ? 0 : 1;
 }
 
-async function demoRun(seed: number, graph: boolean): Promise<Line> {
+async function demoRun(seed: number, options: BenchOptions): Promise<Line> {
+  const graph = isGraph(seed, options);
   const name = `seed ${String(seed).padStart(2)} ${graph ? "StateGraph " : "createAgent"}`;
   try {
-    const outcome = await runOnce({ seed, kills: killsOf(seed), graph }, { stop: stop.signal });
+    const outcome = await runOnce(
+      { seed, kills: killsOf(seed), graph, baseline: options.compare },
+      stop.signal,
+    );
+    const comparison = options.compare ? compare(outcome) : { met: true, facts: [] };
     const { longhaul, kills, answer, effectFaults, tally } = outcome;
     const effects = tally.map(({ done, wanted }) => `${done}/${wanted}`).join(" ");
     const facts = [
@@ -86,9 +94,11 @@ async function demoRun(seed: number, graph: boolean): Promise<Line> {
       `${(longhaul.costs.raw / 1e6).toFixed(2)}M tokens`,
       `${(longhaul.databaseBytes / 1e6).toFixed(1)} MB`,
       `${kills.length}/${outcome.plannedKills} kills: ${kills.join(", ")}`,
+      ...comparison.facts,
       ...(longhaul.end.status === "COMPLETED" ? [] : [longhaul.end.status, longhaul.end.failure ?? ""]),
     ];
-    return { ok: outcome.ok, text: `${outcome.ok ? "right" : "WRONG"} · ${name} · ${facts.join(" · ")}` };
+    const ok = outcome.ok && comparison.met;
+    return { ok, text: `${ok ? "right" : "WRONG"} · ${name} · ${facts.join(" · ")}` };
   } catch (error) {
     return { ok: false, text: `WRONG · ${name} · ${error instanceof Error ? error.message : String(error)}` };
   }
@@ -102,7 +112,7 @@ function short(text: string): string {
   return text.length > 200 ? `${text.slice(0, 200)} …` : text;
 }
 
-function record(args: readonly string[], lines: readonly string[]): void {
-  const path = fileURLToPath(new URL("./results/demo-runs.txt", import.meta.url));
+function record(file: string, args: readonly string[], lines: readonly string[]): void {
+  const path = fileURLToPath(new URL(`./results/${file}`, import.meta.url));
   writeFileSync(path, `$ npm run bench -- ${args.join(" ")}\n${lines.join("\n")}\n`);
 }

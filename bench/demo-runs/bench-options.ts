@@ -6,7 +6,9 @@ export interface BenchOptions {
   /** Which form the agent has, by seed: `some` takes the StateGraph form for every fourth seed. */
   readonly forms: "createAgent" | "graph" | "some";
   readonly controls: boolean;
-  /** Writes bench/results/demo-runs.txt. */
+  /** Also runs the full history of each seed, and holds the costs against the bars. */
+  readonly compare: boolean;
+  /** Writes bench/results/demo-runs.txt, or demo-costs.txt with `compare`. */
   readonly record: boolean;
 }
 
@@ -15,7 +17,8 @@ export const USAGE: string = `npm run bench -- [options]
   --graph        the StateGraph form for all; without it every fourth seed has it
   --no-graph     the createAgent form for all
   --controls     also the runs that must fail: without ledger, supervisor or memory, and full history in a small window
-  --record       write bench/results/demo-runs.txt`;
+  --compare      also the full history of each seed; costs must meet the bars: prompt tokens 1/4, cache-priced 1, database 1/100
+  --record       write bench/results/demo-runs.txt, or demo-costs.txt with --compare`;
 
 /** @throws UsageError */
 export function parseBenchOptions(args: readonly string[]): BenchOptions {
@@ -27,6 +30,7 @@ export function parseBenchOptions(args: readonly string[]): BenchOptions {
         seeds: { type: "string", default: "1-20" },
         graph: { type: "boolean" },
         controls: { type: "boolean", default: false },
+        compare: { type: "boolean", default: false },
         record: { type: "boolean", default: false },
       },
     });
@@ -34,6 +38,7 @@ export function parseBenchOptions(args: readonly string[]): BenchOptions {
       seeds: parseSeeds(values.seeds),
       forms: values.graph === undefined ? "some" : values.graph ? "graph" : "createAgent",
       controls: values.controls,
+      compare: values.compare,
       record: values.record,
     };
   } catch (error) {

@@ -36,7 +36,7 @@ function withoutLedger(seed: number): Control {
     async run(stop) {
       const { ok, effects, effectFaults } = await runOnce(
         { seed, kills: killsOf(seed), without: ["ledger"] },
-        { stop },
+        stop,
       );
       return { failed: !ok && effects.duplicates > 0, detail: effectFaults.join("; ") || "no duplicate" };
     },
@@ -47,7 +47,7 @@ function withoutSupervisor(seed: number): Control {
   return {
     name: `seed ${seed}, no supervisor: no end`,
     async run(stop) {
-      const { ok, longhaul, answer } = await runOnce({ seed, kills: 3, without: ["supervisor"] }, { stop });
+      const { ok, longhaul, answer } = await runOnce({ seed, kills: 3, without: ["supervisor"] }, stop);
       return {
         failed: !ok && longhaul.end.status !== "COMPLETED" && !answer.right,
         detail: `${longhaul.end.status}, ${answer.reason}`,
@@ -60,7 +60,7 @@ function withoutMemory(seed: number): Control {
   return {
     name: `seed ${seed}, no memory layer and no recall: no right answer`,
     async run(stop) {
-      const { answer, longhaul } = await runOnce({ seed, kills: 0, without: ["memory"] }, { stop });
+      const { answer, longhaul } = await runOnce({ seed, kills: 0, without: ["memory"] }, stop);
       const { status, stopReason, failure } = longhaul.end;
       // A request that a provider refuses would be another failure than the one looked for.
       const isRefused = /invalid_request|strict_rule/.test(failure ?? "");

@@ -20,8 +20,9 @@ import { killInTool } from "./kill-in-tool.ts";
 
 const config = JSON.parse(process.argv[2] ?? "null") as AgentConfig;
 const tell = (message: AgentMessage) => process.send?.(message);
-// Nobody would read the result.
-process.once("disconnect", () => process.exit(1));
+// Nobody would read the result any more.
+const onOrphaned = () => process.exit(1);
+process.once("disconnect", onOrphaned);
 
 const catalogue = makeCatalogue(config.seed);
 const world = ToolWorld.open(join(config.folder, "world.db"));
@@ -40,7 +41,7 @@ const model = new ChatOpenAI({
 
 const end = config.form === "baseline" ? await runBaseline() : await runLonghaul();
 world.close();
-process.removeAllListeners("disconnect");
+process.off("disconnect", onOrphaned);
 tell({ type: "ended", end });
 process.disconnect?.();
 

@@ -63,8 +63,8 @@ function costRows({ longhaul, baseline }: DemoOutcome): Row[] {
       ["time", `${longhaul.seconds.toFixed(0)} s`],
     ];
   }
-  const against = (of: (side: SideOutcome) => number, show: (n: number) => string) =>
-    `${show(of(longhaul))}, full history ${show(of(baseline))}: ${ratio(of(longhaul), of(baseline))}`;
+  const against = (of: (side: SideOutcome) => number, show: (n: number) => string, other = "full history") =>
+    `${show(of(longhaul))}, ${other} ${show(of(baseline))}: ${ratio(of(longhaul), of(baseline))}`;
   const { end } = baseline;
   const failure = end.failure ? `, ${end.failure.slice(0, 160)}` : "";
   return [
@@ -72,7 +72,7 @@ function costRows({ longhaul, baseline }: DemoOutcome): Row[] {
     ["prompt tokens", against((side) => side.costs.raw, tokens)],
     ["cache-priced", against((side) => side.costs.cachePriced, tokens)],
     ["model calls", against((side) => side.costs.calls, String)],
-    ["database", against((side) => side.databaseBytes, bytes)],
+    ["database", against((side) => side.databaseBytes, bytes, "SqliteSaver")],
     ["time", `${longhaul.seconds.toFixed(0)} s, full history ${baseline.seconds.toFixed(0)} s`],
   ];
 }
