@@ -18,7 +18,7 @@ export function compare({ longhaul, baseline }: Pick<DemoOutcome, "longhaul" | "
   readonly met: boolean;
   readonly facts: readonly string[];
 } {
-  if (!baseline || baseline.end.status !== "COMPLETED") {
+  if (baseline?.end.status !== "COMPLETED") {
     return { met: false, facts: [`full history ${baseline?.end.status ?? "missing"}`] };
   }
   const results = BARS.map(({ name, of, most }) => {
