@@ -1,11 +1,10 @@
-// One section per concern, in alphabetical order of folder; explicit names only.
+// shared by all
 
 // artifacts
 export { ARTIFACT_REF_PATTERN, artifactRef } from "./artifacts/artifact-ref.ts";
 export { type OffloadResult, offloadText, shortenText } from "./artifacts/offload.ts";
 export { type RecallArgs, type RecallSources, recall } from "./artifacts/recall.ts";
 export { createRecallTool, type RecallToolOptions } from "./artifacts/recall-tool.ts";
-
 // budget
 export { BudgetContentionError, BudgetTooSmallError } from "./budget/budget-errors.ts";
 export type { BudgetEvent } from "./budget/budget-events.ts";
@@ -59,8 +58,6 @@ export type { ModelPrice } from "./budget/price.ts";
 export { fitsBudget } from "./budget/scope-spending.ts";
 export { stopReport } from "./budget/stop-report.ts";
 export { type CallKind, readUsage, type Usage } from "./budget/usage.ts";
-
-// clock and errors
 export { type Clock, type Deps, systemClock, systemDeps, withSystemDeps } from "./clock.ts";
 // context
 export {
@@ -94,8 +91,8 @@ export {
 export { readTaskState, type TaskState } from "./context/task-state.ts";
 export { calibrate, estimateTokens, measureMessages, measureTools } from "./context/token-measure.ts";
 export type { LeftResult } from "./context/working-view.ts";
-export type { EffectQuestion } from "./effects/ask-human.ts";
 // effects
+export type { EffectQuestion } from "./effects/ask-human.ts";
 export { type CurrentEffect, currentEffect } from "./effects/current-effect.ts";
 export {
   BypassedGuardError,
@@ -126,7 +123,6 @@ export {
   MissingPeerError,
   StateFormatError,
 } from "./errors.ts";
-
 // events
 export {
   type Emit,
@@ -140,11 +136,9 @@ export { jsonlSink, type LineStream } from "./events/jsonl-sink.ts";
 export { type MeterLike, type OtelSinkOptions, otelSink, type TracerLike } from "./events/otel-sink.ts";
 export { type RedactLimits, redact, redactText } from "./events/redact.ts";
 export { allSinks, streamSink } from "./events/stream-sink.ts";
-
 // json
 export { canonicalJson, digest, digestText, NotCanonicalError } from "./json/canonical-json.ts";
 export type { Json, JsonObject } from "./json/json.ts";
-
 // loops
 export { type Answered, askUntilAnswered } from "./loops/ask-until-answered.ts";
 export { blockedCall } from "./loops/blocked-call.ts";
@@ -166,7 +160,6 @@ export type { LoopKind, LoopReason, Observation } from "./loops/observation.ts";
 export { observeAction } from "./loops/observe-action.ts";
 export { observeMessages } from "./loops/observe-messages.ts";
 export type { ActionInput } from "./loops/observed-action.ts";
-
 // messages
 export {
   elementKey,
@@ -186,8 +179,8 @@ export {
   withNotices,
 } from "./messages/notices.ts";
 export { validRequest } from "./messages/valid-request.ts";
-// options
 export { checkOptionKeys, checkOptionSections, type OptionKeys, type OptionSections } from "./option-keys.ts";
+
 // progress
 export { askResetIfFull } from "./progress/ask-reset-if-full.ts";
 export { guardProgress } from "./progress/guard-progress.ts";

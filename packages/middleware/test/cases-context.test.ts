@@ -177,7 +177,7 @@ describe("A4: a summariser that gives no summary", () => {
     ["a JSON error", '{"error":{"message":"exploded","type":"server_error"}}'],
     ["content filter", { content: "", finishReason: "content_filter" }],
   ])("A4: %s: state as it was, no word of it in the context, a pause", async (_, reply) => {
-    const { say, model, summarizer, of } = setup(pager(30), {
+    const { say, model, summarizer, of } = setup(pager(22), {
       summarizer: typeof reply === "function" ? reply : () => reply,
       window: 32_000,
       context: { window: 32_000, softLimit: 2_000 },
@@ -300,7 +300,7 @@ describe("A7: exact strings", () => {
 });
 
 describe("A10: pictures and pasted material", () => {
-  const data = "iVBORw0KGgo".repeat(40_000);
+  const data = "iVBORw0KGgo".repeat(6_000);
   it.each<[string, object]>([
     ["data URL", { type: "image_url", image_url: { url: `data:image/png;base64,${data}` } }],
     ["URL as a string", { type: "image_url", image_url: `data:image/png;base64,${data}` }],
@@ -314,12 +314,12 @@ describe("A10: pictures and pasted material", () => {
     "A10: %s: no fold at first, no base64 for the summariser later, a reference that leads back",
     async (_, block) => {
       const { say, model, summarizer, storage, of } = setup(
-        ({ messages }) => (messages.length < 30 ? callTools(["read", { page: messages.length }]) : "done"),
+        ({ messages }) => (messages.length < 16 ? callTools(["read", { page: messages.length }]) : "done"),
         {
           window: 128_000,
           unlimited: true,
           summarizer: () => GOOD,
-          context: { window: 128_000, softLimit: 4_000 },
+          context: { window: 128_000, softLimit: 2_000 },
         },
       );
       const shown = new ToolMessage({
