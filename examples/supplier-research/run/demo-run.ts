@@ -50,6 +50,10 @@ export async function runDemo(options: DemoOptions, setting: DemoSetting = {}): 
     const outcome = await runMain(file, options, setting, folder, own);
     isWorthKeeping = options.keep || outcome.paused;
     return { ...outcome, folder: isWorthKeeping ? folder : undefined };
+  } catch (error) {
+    const hint = `What was saved is in ${folder}; --resume ${folder} goes on with it.`;
+    if (isWorthKeeping) new ProgressLine(EXPECTED_STEPS, setting.out).note(hint);
+    throw error;
   } finally {
     if (!isWorthKeeping) rmSync(folder, { recursive: true, force: true });
   }

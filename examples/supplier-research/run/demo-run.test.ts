@@ -1,13 +1,17 @@
 import { once } from "node:events";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, it } from "vitest";
 import { UsageError } from "../../shared/usage-error.ts";
+import { AgentProcessError } from "./agent-child.ts";
 import { parseDemoOptions } from "./demo-options.ts";
 import { runDemo } from "./demo-run.ts";
 import { EndpointDownError, endpointFrom } from "./endpoint.ts";
 import { NO_OUTPUT } from "./progress-line.ts";
-import { NoSuchRunError } from "./run-file.ts";
+import { NoSuchRunError, newRunFile, writeRunFile } from "./run-file.ts";
 
 it("takes the endpoint of the environment, or says what is missing", () => {
   expect(endpointFrom({})).toBeUndefined();
@@ -31,6 +35,23 @@ it("an endpoint that is down ends the demo before it begins", async () => {
   const error = await runDemo(parseDemoOptions([]), { env, out: NO_OUTPUT }).catch((it: unknown) => it);
   expect(error).toBeInstanceOf(EndpointDownError);
   expect(error).toMatchObject({ code: "ENDPOINT_DOWN", cause: expect.anything() });
+});
+
+it("a run that breaks says where it can be gone on with", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "longhaul-demo-test-"));
+  try {
+    writeRunFile(folder, newRunFile({ seed: 1, graph: false, kills: 0 }));
+    // What an interrupted disk leaves: the agent process cannot open it and ends with an error.
+    writeFileSync(join(folder, "world.db"), "not a database, and long enough to be read as one".repeat(100));
+    const shown: string[] = [];
+    const out = { write: (text: string) => shown.push(text) };
+    const run = runDemo(parseDemoOptions(["--resume", folder]), { out });
+    await expect(run).rejects.toThrow(AgentProcessError);
+    expect(shown.join("")).toContain(`--resume ${folder}`);
+    expect(existsSync(folder)).toBe(true);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 });
 
 it("a folder without a run cannot be gone on with", async () => {
