@@ -8,6 +8,8 @@ const project = (name: string, root: string) => ({
 export default defineConfig({
   test: {
     retry: 0,
+    // Most slow tests wait for child processes; one worker fewer than cores would leave a core idle.
+    maxWorkers: "100%",
     testTimeout: 20_000,
     projects: [
       project("core", "packages/core"),
