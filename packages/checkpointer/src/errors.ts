@@ -88,6 +88,24 @@ export class StorageBusyError extends LonghaulError {
   }
 }
 
+/** The database server did not answer, refused the connection or dropped it. The outcome of a write under way is unknown; all writes may be repeated. */
+export class StorageConnectionError extends LonghaulError {
+  readonly code = "STORAGE_CONNECTION";
+  override readonly retryable: boolean = true;
+  readonly target: string;
+
+  constructor(fields: { readonly target: string; readonly reason: string; readonly cause?: unknown }) {
+    super(`${fields.target} cannot be reached: ${fields.reason}. Check that the server runs, then try again.`, {
+      cause: fields.cause,
+    });
+    this.target = fields.target;
+  }
+
+  static override isInstance(error: unknown): error is StorageConnectionError {
+    return hasErrorCode(error, "STORAGE_CONNECTION");
+  }
+}
+
 /** The storage refused a write: disk full, read-only, input/output error. Nothing of the call was written. */
 export class StorageWriteError extends LonghaulError {
   readonly code = "STORAGE_WRITE";
