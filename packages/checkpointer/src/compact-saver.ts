@@ -28,9 +28,14 @@ import { Reader } from "./checkpoint/reader.ts";
 import { collectStats, type SaverStats } from "./checkpoint/stats.ts";
 import { type VerifyReport, verifyStorage } from "./checkpoint/verify.ts";
 import { VersionSource } from "./checkpoint/version-source.ts";
-import { type PutHead, Writer } from "./checkpoint/writer.ts";
+import { type Fence, type PutHead, Writer } from "./checkpoint/writer.ts";
 import type { StorageDriver, ThreadRow } from "./driver/driver.ts";
+import { place } from "./encoding/place.ts";
+import { Sealer } from "./encoding/sealer.ts";
 import { InvalidAddressError, UnsupportedTargetError } from "./errors.ts";
+import { SealedArtifacts } from "./ledger/sealed-artifacts.ts";
+import { SealedRecords } from "./ledger/sealed-records.ts";
+import { MemoryDriver } from "./memory/memory-driver.ts";
 import { type CompactSaverOptions, type ResolvedSaverOptions, resolveSaverOptions } from "./saver-options.ts";
 import { SqliteDriver } from "./sqlite/sqlite-driver.ts";
 import { describeTarget, parseTarget } from "./target.ts";
@@ -69,9 +74,10 @@ export class CompactSaver extends BaseCheckpointSaver<string> implements Longhau
     super();
     const resolved = resolveSaverOptions(options);
     const { deps } = resolved;
+    const sealer = new Sealer(resolved.sealer);
     const storage = createStorage({
-      records: driver.records,
-      artifacts: driver.artifacts,
+      records: new SealedRecords(driver, sealer),
+      artifacts: new SealedArtifacts(driver, sealer),
       survivesProcess: driver.survivesProcess,
       deps,
     });
@@ -84,7 +90,7 @@ export class CompactSaver extends BaseCheckpointSaver<string> implements Longhau
     this.survivesProcess = driver.survivesProcess;
     this.#driver = driver;
     this.#versions = new VersionSource(deps.random);
-    this.#codec = new Codec(resolved);
+    this.#codec = new Codec(sealer, resolved.reviveClasses);
     this.#reader = new Reader(driver, this.#codec, () => this.#versions.next(undefined));
     this.#writer = new Writer(driver, this.#codec, { events: resolved.events, now: () => deps.clock.now() });
   }
@@ -137,7 +143,7 @@ export class CompactSaver extends BaseCheckpointSaver<string> implements Longhau
     const { threadId, namespace, checkpointId: parentId } = addressOf(config);
     const checkpointId = storable("checkpoint.id", checkpoint.id);
     const head: PutHead = { threadId, namespace, checkpointId, parentId };
-    await this.#writer.putCheckpoint(head, checkpoint, metadata, newVersions);
+    await this.#writer.putCheckpoint(head, checkpoint, metadata, newVersions, fenceOf(config));
     return configOf(head);
   }
 
@@ -160,13 +166,20 @@ export class CompactSaver extends BaseCheckpointSaver<string> implements Longhau
       writes.map(([channel, value], i) => ({ channel, value, index: indexOf(channel, i) })),
       storable("task_id", taskId),
       taskPath,
+      fenceOf(config),
     );
   }
 
   /** Erases checkpoints, effects, budgets, run records and artifacts of the thread, and raises its generation by one. */
   async deleteThread(threadId: string): Promise<void> {
     const id = storable("thread_id", threadId);
-    await this.#driver.deleteThread(id);
+    const at = place.record({ collection: "generations", thread: "", key: id }, undefined);
+    await this.#driver.deleteThread(id, (stored) => {
+      const { generation } = stored
+        ? (JSON.parse(this.#codec.unseal(stored, at)) as { generation: number })
+        : { generation: 0 };
+      return this.#codec.seal(JSON.stringify({ v: 1, generation: generation + 1 }), at);
+    });
     this.#codec.forget(id);
   }
 
@@ -198,8 +211,15 @@ export class CompactSaver extends BaseCheckpointSaver<string> implements Longhau
 
   /** Checks checksums, content addresses, parents and references of a thread, or of all. Changes nothing. */
   verify(threadId?: string): Promise<VerifyReport> {
-    return verifyStorage(this.#driver, this.#reader, threadId);
+    return verifyStorage(this.#driver, this.#codec, threadId);
   }
+}
+
+/** The fencing token of the lease under which a supervised run writes. */
+function fenceOf(config: RunnableConfig): Fence {
+  const lease: unknown = config.configurable?.longhaul_lease;
+  const token = typeof lease === "object" && lease !== null && "token" in lease ? lease.token : undefined;
+  return typeof token === "number" ? token : undefined;
 }
 
 /** Own entries only: a channel may be called `constructor`. */
@@ -209,6 +229,7 @@ function indexOf(channel: string, position: number): number {
 
 function driverFor(target: string, options: ResolvedSaverOptions): StorageDriver {
   const parsed = parseTarget(target);
+  if (target === ":memory:") return new MemoryDriver({ clock: options.deps.clock });
   if (parsed.kind === "sqlite") return new SqliteDriver({ ...parsed, ...options });
   const names = { files: "files", postgres: "Postgres", redis: "Redis" } as const;
   throw new UnsupportedTargetError({ target: describeTarget(parsed), kind: names[parsed.kind] });

@@ -69,6 +69,78 @@ export class DamagedRecordError extends LonghaulError {
   }
 }
 
+/** Data is encrypted and the key for it is missing or another one, or it is not encrypted where a key is set. Nothing was changed. */
+export class EncryptionError extends LonghaulError {
+  readonly code = "ENCRYPTION";
+  readonly reason: EncryptionFault;
+  readonly keyId: string | undefined;
+
+  constructor(fields: {
+    readonly reason: EncryptionFault;
+    readonly keyId?: string | undefined;
+    readonly cause?: unknown;
+  }) {
+    const key = fields.keyId === undefined ? "the key" : `key ${JSON.stringify(fields.keyId)}`;
+    const messages: Record<EncryptionFault, string> = {
+      "no-key": `The data is encrypted with ${key}. Set \`encryptionKey\`.`,
+      "unknown-key": `The data is encrypted with ${key}, which \`encryptionKey\` does not know. Keep old keys as long as rows use them.`,
+      "wrong-key": `The data was encrypted under the name of ${key}, but with another key. Set the one it was written with.`,
+      "bad-key": `${key[0]?.toUpperCase()}${key.slice(1)} is not a Uint8Array of 32 bytes, as AES-256 needs.`,
+      plaintext:
+        "The row is not encrypted, although an `encryptionKey` is set. Set `acceptPlaintext` to read rows of the time before the key.",
+    };
+    super(messages[fields.reason], { cause: fields.cause });
+    this.reason = fields.reason;
+    this.keyId = fields.keyId;
+  }
+
+  static override isInstance(error: unknown): error is EncryptionError {
+    return hasErrorCode(error, "ENCRYPTION");
+  }
+}
+
+export type EncryptionFault = "no-key" | "unknown-key" | "wrong-key" | "bad-key" | "plaintext";
+
+/** The lease under which this writer works went to another worker. Nothing was written; that worker goes on with the run. */
+export class FencedWriterError extends LonghaulError {
+  readonly code = "FENCED_WRITER";
+  readonly threadId: string;
+  readonly token: number;
+
+  constructor(fields: { readonly threadId: string; readonly token: number }) {
+    super(
+      `Another worker took over thread ${JSON.stringify(fields.threadId)}: fencing token ${fields.token} is outdated. ` +
+        "Nothing was written. Stop this run; the other worker goes on with it.",
+    );
+    this.threadId = fields.threadId;
+    this.token = fields.token;
+  }
+
+  static override isInstance(error: unknown): error is FencedWriterError {
+    return hasErrorCode(error, "FENCED_WRITER");
+  }
+}
+
+/** One piece of the state, or an artifact, is larger than the back end takes. Nothing was written. */
+export class RecordTooLargeError extends LonghaulError {
+  readonly code = "RECORD_TOO_LARGE";
+  readonly bytes: number;
+  readonly maxBytes: number;
+
+  constructor(fields: { readonly record: string; readonly bytes: number; readonly maxBytes: number }) {
+    super(
+      `${fields.record} takes ${fields.bytes} bytes as stored, more than the ${fields.maxBytes} that this storage takes for one record. ` +
+        "Nothing was written. Keep it outside the state and store a reference, or use another storage.",
+    );
+    this.bytes = fields.bytes;
+    this.maxBytes = fields.maxBytes;
+  }
+
+  static override isInstance(error: unknown): error is RecordTooLargeError {
+    return hasErrorCode(error, "RECORD_TOO_LARGE");
+  }
+}
+
 /** Another process held the storage for longer than `busyWaitMs`. Nothing was written; the same call may succeed later. */
 export class StorageBusyError extends LonghaulError {
   readonly code = "STORAGE_BUSY";

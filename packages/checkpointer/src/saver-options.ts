@@ -6,7 +6,9 @@ import {
   type OptionKeys,
   withSystemDeps,
 } from "@longhaul/core";
-import type { Compression } from "./encoding/envelope.ts";
+import type { Compression } from "./encoding/codecs.ts";
+import type { SealerOptions } from "./encoding/sealer.ts";
+import { EncryptionError } from "./errors.ts";
 
 export interface CompactSaverOptions {
   /**
@@ -15,6 +17,21 @@ export interface CompactSaverOptions {
    * @default "deflate"
    */
   readonly compression?: Compression | undefined;
+  /**
+   * Encrypts everything that is stored, with AES-256-GCM, bound to its place: 32 bytes, or a function from a key's id to its 32 bytes, which
+   * must know the ids of all keys still in use. Ids, namespaces, channel names and sizes stay readable. Cost: about 5 µs and 40 bytes for each
+   * row. Without the key the data is lost.
+   * @default none
+   */
+  readonly encryptionKey?: Uint8Array | ((keyId: string) => Uint8Array) | undefined;
+  /** Id of the key that encrypts new rows, stored beside them; 1 to 255 bytes. @default "1" */
+  readonly encryptionKeyId?: string | undefined;
+  /**
+   * Whether rows of the time before the key may be read. Without, they are refused: whoever can write to the storage could otherwise put
+   * plain rows in place of encrypted ones.
+   * @default false
+   */
+  readonly acceptPlaintext?: boolean | undefined;
   /**
    * How long a call waits for a lock of another process, in milliseconds, at least 0. The event loop runs on meanwhile. Afterwards the
    * call fails with a retryable `StorageBusyError`.
@@ -34,7 +51,7 @@ export interface CompactSaverOptions {
 }
 
 export interface ResolvedSaverOptions {
-  readonly compression: Compression;
+  readonly sealer: SealerOptions;
   readonly busyWaitMs: number;
   readonly reviveClasses: Readonly<Record<string, new (...args: never[]) => unknown>>;
   readonly events: EventSink | undefined;
@@ -43,6 +60,9 @@ export interface ResolvedSaverOptions {
 
 const KEYS: OptionKeys<CompactSaverOptions> = {
   compression: true,
+  encryptionKey: true,
+  encryptionKeyId: true,
+  acceptPlaintext: true,
   busyWaitMs: true,
   reviveClasses: true,
   events: true,
@@ -72,5 +92,32 @@ export function resolveSaverOptions(options: CompactSaverOptions = {}): Resolved
       throw new InvalidOptionsError({ option: `reviveClasses.${name}`, value, expected: "a class" });
     }
   }
-  return { compression, busyWaitMs, reviveClasses, events, deps: withSystemDeps(options.deps) };
+  const sealer = { compression, encryption: encryptionOf(options) };
+  return { sealer, busyWaitMs, reviveClasses, events, deps: withSystemDeps(options.deps) };
+}
+
+const ID_BYTES = 255;
+
+function encryptionOf({
+  encryptionKey: key,
+  encryptionKeyId: keyId = "1",
+  acceptPlaintext = false,
+}: CompactSaverOptions): SealerOptions["encryption"] {
+  const invalid = (option: string, value: unknown, expected: string) =>
+    new InvalidOptionsError({ option, value, expected });
+  const bytes = typeof keyId === "string" ? Buffer.byteLength(keyId) : 0;
+  if (bytes === 0 || bytes > ID_BYTES) throw invalid("encryptionKeyId", keyId, `a text of 1 to ${ID_BYTES} bytes`);
+  if (typeof acceptPlaintext !== "boolean") throw invalid("acceptPlaintext", acceptPlaintext, "true or false");
+  if (key === undefined) return undefined;
+  if (typeof key !== "function" && !(key instanceof Uint8Array && key.length === 32))
+    throw invalid("encryptionKey", "(hidden)", "a Uint8Array of 32 bytes, or a function that gives one for a key id");
+  if (typeof key !== "function") return { keyId, keyOf: (id) => (id === keyId ? key : undefined), acceptPlaintext };
+  const keyOf = (id: string) => {
+    try {
+      return key(id);
+    } catch (cause) {
+      throw new EncryptionError({ reason: "unknown-key", keyId: id, cause });
+    }
+  };
+  return { keyId, keyOf, acceptPlaintext };
 }

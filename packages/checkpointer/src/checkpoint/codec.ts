@@ -3,12 +3,20 @@ import { type Chunk, chunksToStore } from "../encoding/chunk.ts";
 import { type AnyClass, ClassTable } from "../encoding/classes.ts";
 import { Decoder } from "../encoding/decoder.ts";
 import { Encoder } from "../encoding/encoder.ts";
-import { type Compression, seal, unseal } from "../encoding/envelope.ts";
 import { materialise } from "../encoding/materialise.ts";
 import { type Form, formOf } from "../encoding/node.ts";
+import { type Place, place } from "../encoding/place.ts";
+import type { Sealer } from "../encoding/sealer.ts";
 import { DamagedRecordError, type RecordPlace } from "../errors.ts";
 import { HeadCodec } from "./head.ts";
 import { ThreadCache } from "./thread-cache.ts";
+
+/** A stored value: its bytes, where they are sealed, and how an error names it. */
+export interface Source {
+  readonly data: Uint8Array;
+  readonly at: Place;
+  readonly place: RecordPlace;
+}
 
 /** Values to stored bytes and back, with what is remembered of both. One for each saver. */
 export class Codec {
@@ -17,16 +25,13 @@ export class Codec {
   readonly #classes: ClassTable;
   readonly #encoder: Encoder;
   readonly #decoder: Decoder;
-  readonly #compression: Compression;
+  readonly #sealer: Sealer;
 
-  constructor(options: {
-    readonly compression: Compression;
-    readonly reviveClasses: Readonly<Record<string, AnyClass>>;
-  }) {
-    this.#classes = new ClassTable(options.reviveClasses);
+  constructor(sealer: Sealer, reviveClasses: Readonly<Record<string, AnyClass>>) {
+    this.#classes = new ClassTable(reviveClasses);
     this.#encoder = new Encoder(this.#classes);
     this.#decoder = new Decoder(this.#encoder);
-    this.#compression = options.compression;
+    this.#sealer = sealer;
     this.heads = new HeadCodec(this.#classes);
   }
 
@@ -36,23 +41,35 @@ export class Codec {
     return values.map(([path, value]) => formOf(this.#encoder.encode(value, path, done)));
   }
 
-  seal(text: string): Uint8Array {
-    return seal(text, this.#compression);
+  seal(text: string, at: Place): Uint8Array {
+    return this.#sealer.seal(text, at);
+  }
+
+  /** @throws DamagedRecordError with the reason, for the caller to add the place; EncryptionError. */
+  unseal(data: Uint8Array, at: Place): string {
+    return this.#sealer.unseal(data, at);
   }
 
   /** What the storage does not have yet of what `forms` refer to. */
-  newChunks(forms: readonly Form[], known: ReadonlySet<string>): { chunk: Chunk; data: Uint8Array }[] {
+  newChunks(
+    threadId: string,
+    forms: readonly Form[],
+    known: ReadonlySet<string>,
+  ): { hash: string; data: Uint8Array }[] {
     const roots = forms.flatMap((form) => form.chunks);
-    return chunksToStore(roots, known).map((chunk) => ({ chunk, data: this.seal(chunk.text) }));
+    return chunksToStore(roots, known).map(({ hash, text }: Chunk) => ({
+      hash,
+      data: this.seal(text, place.chunk(threadId, hash)),
+    }));
   }
 
   /** Live values of stored bytes, all of one thread. Damage is reported with the place of the value it was found in. */
   async decode(
     driver: StorageDriver,
     threadId: string,
-    sources: readonly { readonly data: Uint8Array; readonly place: RecordPlace }[],
+    sources: readonly Source[],
   ): Promise<unknown[]> {
-    const texts = sources.map(({ data, place }) => within(place, () => unseal(data)));
+    const texts = sources.map(({ data, at, place }) => within(place, () => this.unseal(data, at)));
     const fetch = (hashes: readonly string[]) => this.#fetch(driver, threadId, hashes);
     try {
       const items = await this.#decoder.decode(texts, fetch);
@@ -78,7 +95,7 @@ export class Codec {
     const texts = new Map<string, string>();
     for (const [hash, data] of await driver.chunks(threadId, hashes)) {
       try {
-        texts.set(hash, unseal(data));
+        texts.set(hash, this.unseal(data, place.chunk(threadId, hash)));
       } catch (error) {
         if (DamagedRecordError.isInstance(error)) {
           throw new DamagedRecordError({ reason: `chunk ${hash}: ${error.reason}`, cause: error });

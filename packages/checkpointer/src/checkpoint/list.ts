@@ -18,14 +18,14 @@ export async function* listTuples(
   if (limit !== undefined && !(limit > 0)) return;
   const rows = limit === undefined || !Number.isFinite(Number(limit)) ? undefined : Math.ceil(limit);
   const wanted = Object.entries(filter ?? {}).filter(([, value]) => value !== undefined);
-  const query = queryOf(config, before);
-  const addresses = await driver.addresses(wanted.length === 0 ? { ...query, limit: rows } : query);
+  const query = queryOf(config);
+  const beforeId = before && getCheckpointId(before);
+  const bound = beforeId ? await boundOf(driver, query, storable("before.checkpoint_id", beforeId)) : {};
+  const every = wanted.length === 0 && bound.belowId === undefined;
   let left = rows ?? Number.POSITIVE_INFINITY;
-  for (const { threadId, namespace, checkpointId } of addresses) {
+  for await (const row of driver.heads({ ...query, below: bound.below, limit: every ? rows : undefined })) {
     if (left <= 0) return;
-    const row = await driver.head(threadId, namespace, checkpointId);
-    // deleted since the addresses were read
-    if (!row) continue;
+    if (bound.belowId !== undefined && row.checkpointId >= bound.belowId) continue;
     const head = reader.head(row);
     const metadata = head.meta as Record<string, unknown>;
     if (!wanted.every(([key, value]) => Object.hasOwn(metadata, key) && isEqual(metadata[key], value)))
@@ -35,16 +35,25 @@ export async function* listTuples(
   }
 }
 
-function queryOf(config: RunnableConfig, before: RunnableConfig | undefined): HeadQuery {
+/** Before a checkpoint that is there: what was stored earlier. Before any other id: those with smaller ids. */
+async function boundOf(
+  driver: StorageDriver,
+  query: HeadQuery,
+  id: string,
+): Promise<{ readonly below?: number; readonly belowId?: string }> {
+  if (query.threadId === undefined) return { belowId: id };
+  for await (const { sequence } of driver.heads({ ...query, checkpointId: id, limit: 1 })) return { below: sequence };
+  return { belowId: id };
+}
+
+function queryOf(config: RunnableConfig): HeadQuery {
   const { thread_id: threadId, checkpoint_ns: namespace } = config.configurable ?? {};
   const id = getCheckpointId(config);
-  const beforeId = before && getCheckpointId(before);
   return {
     threadId: threadId === undefined ? undefined : storable("thread_id", threadId),
     // an absent namespace means all of them here, as in LangGraph's own savers
     namespace: namespace === undefined || namespace === null ? undefined : namespaceOf(namespace),
     checkpointId: id ? storable("checkpoint_id", id) : undefined,
-    before: beforeId ? storable("before.checkpoint_id", beforeId) : undefined,
   };
 }
 

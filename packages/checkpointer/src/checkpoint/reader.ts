@@ -8,7 +8,7 @@ import {
   writesSortKey,
 } from "@langchain/langgraph-checkpoint";
 import type { HeadAddress, HeadRow, StorageDriver, WriteRow } from "../driver/driver.ts";
-import { unseal } from "../encoding/envelope.ts";
+import { place as placeIn } from "../encoding/place.ts";
 import { DamagedRecordError, type RecordPlace } from "../errors.ts";
 import { type Codec, within } from "./codec.ts";
 import { configOf } from "./config.ts";
@@ -27,7 +27,7 @@ export class Reader {
   }
 
   head(row: HeadRow): Head {
-    return within(placeOf(row), () => this.#codec.heads.read(unseal(row.data)));
+    return within(placeOf(row), () => this.#codec.heads.read(this.#codec.unseal(row.data, placeIn.head(row, row.parentId))));
   }
 
   async tuple(row: HeadRow, head: Head = this.head(row)): Promise<CheckpointTuple> {
@@ -55,10 +55,11 @@ export class Reader {
   async values(row: HeadRow, head: Head, channels: readonly string[]): Promise<Record<string, unknown>> {
     const keys = channels.map((channel) => ({ channel, version: String(head.versions[channel]) }));
     const blobs = await this.#driver.values(row.threadId, row.namespace, keys);
-    const sources = blobs.map((data, i) => {
-      const place = { ...placeOf(row), channel: channels[i] };
+    const sources = keys.map((key, i) => {
+      const data = blobs[i];
+      const place = { ...placeOf(row), channel: key.channel };
       if (data === undefined) throw new DamagedRecordError({ reason: "its value is missing", place });
-      return { data, place };
+      return { data, at: placeIn.value(row.threadId, row.namespace, key), place };
     });
     const values = await this.#codec.decode(this.#driver, row.threadId, sources);
     return Object.fromEntries(channels.map((channel, i) => [channel, values[i]]));
@@ -73,7 +74,11 @@ export class Reader {
     const values = await this.#codec.decode(
       this.#driver,
       address.threadId,
-      sorted.map(({ row }) => ({ data: row.data, place: placeOfWrite(address, row) })),
+      sorted.map(({ row }) => ({
+        data: row.data,
+        at: placeIn.write(address, row),
+        place: placeOfWrite(address, row),
+      })),
     );
     return sorted.map(({ row }, i) => [row.taskId, row.channel, values[i]]);
   }

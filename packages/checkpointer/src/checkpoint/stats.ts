@@ -1,5 +1,5 @@
 import type { StorageDriver } from "../driver/driver.ts";
-import { rawSizeOf } from "../encoding/envelope.ts";
+import { rawSizeOf } from "../encoding/sealer.ts";
 
 export interface SaverStats {
   readonly checkpoints: number;
@@ -19,7 +19,8 @@ export async function collectStats(driver: StorageDriver, threadId?: string): Pr
   const count = { head: 0, chunk: 0, value: 0, write: 0 };
   let rawBytes = 0;
   let storedBytes = 0;
-  for await (const { kind, data } of driver.sizes(threadId)) {
+  for await (const { kind, data } of driver.rows(threadId, ["head", "value", "write", "chunk"])) {
+    if (kind === "record" || kind === "artifact") continue;
     count[kind] += 1;
     rawBytes += rawSizeOf(data);
     storedBytes += data.length;

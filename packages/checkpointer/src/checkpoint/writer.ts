@@ -3,7 +3,8 @@ import { type EventSink, emitter } from "@longhaul/core";
 import { storable } from "../address.ts";
 import type { Batch, HeadAddress, StorageDriver, ValueKey } from "../driver/driver.ts";
 import type { Form } from "../encoding/node.ts";
-import { ThreadGoneError, VersionConflictError } from "../errors.ts";
+import { place } from "../encoding/place.ts";
+import { FencedWriterError, RecordTooLargeError, ThreadGoneError, VersionConflictError } from "../errors.ts";
 import { SerialQueue } from "../serial-queue.ts";
 import type { Codec } from "./codec.ts";
 import { valueId } from "./thread-cache.ts";
@@ -17,6 +18,10 @@ interface Value extends ValueKey {
 }
 
 type Rest = Pick<Batch, "head" | "writes">;
+type Sealed = Pick<Batch, "chunks" | "values"> & Rest;
+
+/** Under which fencing token a call writes; undefined: without a lease. */
+export type Fence = number | undefined;
 
 export interface Write {
   readonly channel: string;
@@ -56,6 +61,7 @@ export class Writer {
     checkpoint: Checkpoint,
     metadata: CheckpointMetadata,
     newVersions: ChannelVersions,
+    fence: Fence,
   ): Promise<void> {
     const { threadId, namespace, checkpointId, parentId } = address;
     const values = this.#newValues(checkpoint, newVersions);
@@ -69,10 +75,11 @@ export class Writer {
     const head = async () => {
       const present = await this.#present(address, carried);
       const names = [...written, ...present].sort();
-      const data = this.#codec.seal(this.#codec.heads.text(fixed, names, metadataText));
+      const text = this.#codec.heads.text(fixed, names, metadataText);
+      const data = this.#codec.seal(text, place.head(address, parentId));
       return { head: { checkpointId, parentId, data } };
     };
-    const result = await this.#queue.run(() => this.#commit(threadId, namespace, values, head));
+    const result = await this.#queue.run(() => this.#commit(address, values, head, [], fence));
     if (result.sibling !== undefined) {
       const origin = () => ({ time: this.#now(), threadId, namespace });
       emitter(
@@ -92,24 +99,15 @@ export class Writer {
     writes: readonly Write[],
     taskId: string,
     taskPath: string,
+    fence: Fence,
   ): Promise<void> {
     const forms = this.#codec.encode(writes.map(({ channel, value }) => [pathOf(channel), value]));
-    const rows = writes.map(({ channel, index }, i) => ({
-      taskId,
-      index,
-      taskPath,
-      channel: storable("channel", channel),
-      data: this.#codec.seal((forms[i] as Form).inline),
-    }));
-    await this.#queue.run(() =>
-      this.#commit(
-        address.threadId,
-        address.namespace,
-        [],
-        () => ({ writes: { checkpointId: address.checkpointId, rows } }),
-        forms,
-      ),
-    );
+    const rows = writes.map(({ channel, index }, i) => {
+      const row = { taskId, index, taskPath, channel: storable("channel", channel) };
+      return { ...row, data: this.#codec.seal((forms[i] as Form).inline, place.write(address, row)) };
+    });
+    const rest = { writes: { checkpointId: address.checkpointId, rows } };
+    await this.#queue.run(() => this.#commit(address, [], () => rest, forms, fence));
   }
 
   #newValues(checkpoint: Checkpoint, newVersions: ChannelVersions): Value[] {
@@ -142,36 +140,45 @@ export class Writer {
   }
 
   async #commit(
-    threadId: string,
-    namespace: string,
+    { threadId, namespace }: HeadAddress,
     values: readonly Value[],
     rest: () => Rest | Promise<Rest>,
-    more: readonly Form[] = [],
+    more: readonly Form[],
+    fence: Fence,
   ): Promise<{ readonly sibling: string | undefined }> {
     const forms = [...values.map((value) => value.form), ...more];
     for (;;) {
       // made for what is known now: after a stale answer other values may be there
       const made = await rest();
       const known = this.#codec.threads.of(threadId);
-      const chunks = this.#codec.newChunks(forms, known.chunks);
+      const chunks = this.#codec.newChunks(threadId, forms, known.chunks);
+      const rows: Sealed = {
+        ...made,
+        chunks,
+        values: values.map(({ channel, version, form }) => {
+          const key = { channel, version };
+          return { ...key, data: this.#codec.seal(form.inline, place.value(threadId, namespace, key)) };
+        }),
+      };
+      this.#checkSizes(rows);
       const result = await this.#driver.commit({
         threadId,
         namespace,
         era: known.era,
-        chunks: chunks.map(({ chunk, data }) => ({ hash: chunk.hash, data })),
-        values: values.map(({ channel, version, form }) => ({
-          channel,
-          version,
-          data: this.#codec.seal(form.inline),
-        })),
-        ...made,
+        isSame: (key, stored, given) => {
+          const at = place.value(threadId, namespace, key);
+          return this.#codec.unseal(stored, at) === this.#codec.unseal(given, at);
+        },
+        ...(fence === undefined ? {} : { guard: this.#guard(threadId, fence) }),
+        ...rows,
       });
       if (result.ok) {
         const ids = values.map((value) => valueId(namespace, value.channel, value.version));
-        const hashes = chunks.map(({ chunk }) => chunk.hash);
+        const hashes = chunks.map((chunk) => chunk.hash);
         this.#codec.threads.learn(threadId, result.era, hashes, ids);
         return { sibling: result.sibling };
       }
+      if (result.reason === "refused") throw new FencedWriterError({ threadId, token: fence ?? 0 });
       if (result.reason === "conflict") {
         throw new VersionConflictError({
           threadId,
@@ -183,6 +190,31 @@ export class Writer {
       this.#codec.threads.forget(threadId);
     }
   }
+
+  #guard(threadId: string, fence: number): NonNullable<Batch["guard"]> {
+    const key = { collection: "leases", thread: threadId, key: "run" };
+    const at = place.record(key, undefined);
+    return { key, allows: (data) => data === undefined || tokenOf(this.#codec.unseal(data, at)) <= fence };
+  }
+
+  /** @throws RecordTooLargeError */
+  #checkSizes({ chunks, values, head, writes }: Sealed): void {
+    const maxBytes = this.#driver.maxBlobBytes;
+    if (maxBytes === undefined) return;
+    const check = (record: string, data: Uint8Array) => {
+      if (data.length > maxBytes) throw new RecordTooLargeError({ record, bytes: data.length, maxBytes });
+    };
+    for (const { data } of chunks) check("A part of the state", data);
+    for (const { channel, data } of values) check(pathOf(channel), data);
+    for (const { channel, data } of writes?.rows ?? []) check(`A write to ${pathOf(channel)}`, data);
+    if (head) check(`Checkpoint ${head.checkpointId} (versions and metadata)`, head.data);
+  }
+}
+
+/** The lease's record holds a token; no record, or a token up to one's own, lets one write. */
+function tokenOf(text: string): number {
+  const { token } = JSON.parse(text) as { token?: unknown };
+  return typeof token === "number" ? token : Number.POSITIVE_INFINITY;
 }
 
 /** A write is an update of the state, so both are named as a part of it. */
