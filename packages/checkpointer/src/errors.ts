@@ -167,9 +167,12 @@ export class StorageConnectionError extends LonghaulError {
   readonly target: string;
 
   constructor(fields: { readonly target: string; readonly reason: string; readonly cause?: unknown }) {
-    super(`${fields.target} cannot be reached: ${fields.reason}. Check that the server runs, then try again.`, {
-      cause: fields.cause,
-    });
+    super(
+      `${fields.target} cannot be reached: ${fields.reason}. Check that the server runs, then try again.`,
+      {
+        cause: fields.cause,
+      },
+    );
     this.target = fields.target;
   }
 

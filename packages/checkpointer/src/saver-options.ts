@@ -106,12 +106,19 @@ function encryptionOf({
   const invalid = (option: string, value: unknown, expected: string) =>
     new InvalidOptionsError({ option, value, expected });
   const bytes = typeof keyId === "string" ? Buffer.byteLength(keyId) : 0;
-  if (bytes === 0 || bytes > ID_BYTES) throw invalid("encryptionKeyId", keyId, `a text of 1 to ${ID_BYTES} bytes`);
-  if (typeof acceptPlaintext !== "boolean") throw invalid("acceptPlaintext", acceptPlaintext, "true or false");
+  if (bytes === 0 || bytes > ID_BYTES)
+    throw invalid("encryptionKeyId", keyId, `a text of 1 to ${ID_BYTES} bytes`);
+  if (typeof acceptPlaintext !== "boolean")
+    throw invalid("acceptPlaintext", acceptPlaintext, "true or false");
   if (key === undefined) return undefined;
   if (typeof key !== "function" && !(key instanceof Uint8Array && key.length === 32))
-    throw invalid("encryptionKey", "(hidden)", "a Uint8Array of 32 bytes, or a function that gives one for a key id");
-  if (typeof key !== "function") return { keyId, keyOf: (id) => (id === keyId ? key : undefined), acceptPlaintext };
+    throw invalid(
+      "encryptionKey",
+      "(hidden)",
+      "a Uint8Array of 32 bytes, or a function that gives one for a key id",
+    );
+  if (typeof key !== "function")
+    return { keyId, keyOf: (id) => (id === keyId ? key : undefined), acceptPlaintext };
   const keyOf = (id: string) => {
     try {
       return key(id);

@@ -175,7 +175,7 @@ describe("damage", () => {
     expect((await plain.verify()).ok).toBe(true);
   });
 
-  it("verify finds a missing parent and content under a wrong hash", async () => {
+  it("verify finds a missing parent and content at a wrong place", async () => {
     const path = tempFile();
     await fill(path);
     expect(await open(path).verify()).toMatchObject({ ok: true, checkpoints: 2, problems: [] });
@@ -189,7 +189,7 @@ describe("damage", () => {
     database.close();
     const kinds = (await open(path).verify()).problems.map((problem) => problem.kind);
     expect(kinds).toContain("missing-parent");
-    expect(kinds).toContain("wrong-content");
+    expect(kinds.filter((kind) => kind === "damaged")).toHaveLength(1);
   });
 });
 

@@ -32,7 +32,7 @@ recordStoreSuite(
   "SQLite",
   async () => {
     const { clock, ...rest } = fakeClock();
-    const saver = CompactSaver.fromConnString(":memory:", { deps: { clock } });
+    const saver = CompactSaver.fromConnString("sqlite::memory:", { deps: { clock } });
     return { store: saver.records, close: () => saver.end(), ...rest };
   },
   runner,
@@ -41,7 +41,7 @@ artifactStoreSuite("memory", async () => ({ store: memoryStorage().artifacts }),
 artifactStoreSuite(
   "SQLite",
   async () => {
-    const saver = CompactSaver.fromConnString(":memory:");
+    const saver = CompactSaver.fromConnString("sqlite::memory:");
     return { store: saver.artifacts, close: () => saver.end() };
   },
   runner,

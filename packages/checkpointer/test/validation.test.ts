@@ -14,12 +14,16 @@ Object.assign(globalThis, {
   afterEach: vitest.afterEach,
 });
 
-const initializer = {
-  checkpointerName: "CompactSaver",
-  createCheckpointer: () => CompactSaver.fromConnString(":memory:"),
-  destroyCheckpointer: (saver: CompactSaver) => saver.end(),
-};
-
-// the suite is typed for integer versions and works with any
-validate(initializer as unknown as Parameters<typeof validate>[0]);
-deltaChannelHistoryTests(initializer as unknown as Parameters<typeof deltaChannelHistoryTests>[0]);
+for (const [name, target] of [
+  ["memory", ":memory:"],
+  ["SQLite", "sqlite::memory:"],
+] as const) {
+  const initializer = {
+    checkpointerName: `CompactSaver on ${name}`,
+    createCheckpointer: () => CompactSaver.fromConnString(target),
+    destroyCheckpointer: (saver: CompactSaver) => saver.end(),
+  };
+  // the suite is typed for integer versions and works with any
+  validate(initializer as unknown as Parameters<typeof validate>[0]);
+  deltaChannelHistoryTests(initializer as unknown as Parameters<typeof deltaChannelHistoryTests>[0]);
+}

@@ -64,11 +64,7 @@ export class Codec {
   }
 
   /** Live values of stored bytes, all of one thread. Damage is reported with the place of the value it was found in. */
-  async decode(
-    driver: StorageDriver,
-    threadId: string,
-    sources: readonly Source[],
-  ): Promise<unknown[]> {
+  async decode(driver: StorageDriver, threadId: string, sources: readonly Source[]): Promise<unknown[]> {
     const texts = sources.map(({ data, at, place }) => within(place, () => this.unseal(data, at)));
     const fetch = (hashes: readonly string[]) => this.#fetch(driver, threadId, hashes);
     try {

@@ -42,7 +42,8 @@ async function boundOf(
   id: string,
 ): Promise<{ readonly below?: number; readonly belowId?: string }> {
   if (query.threadId === undefined) return { belowId: id };
-  for await (const { sequence } of driver.heads({ ...query, checkpointId: id, limit: 1 })) return { below: sequence };
+  for await (const { sequence } of driver.heads({ ...query, checkpointId: id, limit: 1 }))
+    return { below: sequence };
   return { belowId: id };
 }
 

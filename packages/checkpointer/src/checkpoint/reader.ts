@@ -27,7 +27,9 @@ export class Reader {
   }
 
   head(row: HeadRow): Head {
-    return within(placeOf(row), () => this.#codec.heads.read(this.#codec.unseal(row.data, placeIn.head(row, row.parentId))));
+    return within(placeOf(row), () =>
+      this.#codec.heads.read(this.#codec.unseal(row.data, placeIn.head(row, row.parentId))),
+    );
   }
 
   async tuple(row: HeadRow, head: Head = this.head(row)): Promise<CheckpointTuple> {

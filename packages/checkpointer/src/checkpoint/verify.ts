@@ -1,14 +1,20 @@
 import type { HeadRow, Row, StorageDriver } from "../driver/driver.ts";
 import { hashOf } from "../encoding/chunk.ts";
 import { place } from "../encoding/place.ts";
-import { referencesOf } from "../encoding/references.ts";
+import { parseTokens, referencesOf } from "../encoding/references.ts";
 import { DamagedRecordError, type RecordPlace } from "../errors.ts";
 import type { Codec } from "./codec.ts";
 import type { Head } from "./head.ts";
 import { placeOf } from "./reader.ts";
 
 export interface VerifyProblem extends RecordPlace {
-  readonly kind: "damaged" | "wrong-content" | "missing-chunk" | "missing-value" | "missing-parent" | "back-end";
+  readonly kind:
+    | "damaged"
+    | "wrong-content"
+    | "missing-chunk"
+    | "missing-value"
+    | "missing-parent"
+    | "back-end";
   readonly detail: string;
 }
 
@@ -25,9 +31,16 @@ export interface VerifyReport {
  * Reads every row once, unseals it, and follows every reference. Holds the hashes and addresses of one thread at a time in memory, never
  * the contents.
  */
-export async function verifyStorage(driver: StorageDriver, codec: Codec, threadId?: string): Promise<VerifyReport> {
+export async function verifyStorage(
+  driver: StorageDriver,
+  codec: Codec,
+  threadId?: string,
+): Promise<VerifyReport> {
   const threads = new Map<string, ThreadCheck>();
-  const problems: VerifyProblem[] = (await driver.check(threadId)).map((detail) => ({ kind: "back-end", detail }));
+  const problems: VerifyProblem[] = (await driver.check(threadId)).map((detail) => ({
+    kind: "back-end",
+    detail,
+  }));
   let rows = 0;
   for await (const row of driver.rows(threadId)) {
     rows += 1;
@@ -75,17 +88,27 @@ class ThreadCheck {
     switch (row.kind) {
       case "head": {
         // it is there, also when it cannot be read
-        this.heads.set(idOf(row.namespace, row.checkpointId), { row: { ...row, data: new Uint8Array() }, values: [] });
+        this.heads.set(idOf(row.namespace, row.checkpointId), {
+          row: { ...row, data: new Uint8Array() },
+          values: [],
+        });
         const head: Head = codec.heads.read(codec.unseal(row.data, place.head(row, row.parentId)));
-        const values = head.values.map((channel) => valueIdOf(row.namespace, channel, String(head.versions[channel])));
-        this.heads.set(idOf(row.namespace, row.checkpointId), { row: { ...row, data: new Uint8Array() }, values });
+        const values = head.values.map((channel) =>
+          valueIdOf(row.namespace, channel, String(head.versions[channel])),
+        );
+        this.heads.set(idOf(row.namespace, row.checkpointId), {
+          row: { ...row, data: new Uint8Array() },
+          values,
+        });
         return;
       }
       case "value":
         this.#values.add(valueIdOf(row.namespace, row.channel, row.version));
-        return this.#refer(codec.unseal(row.data, place.value(row.threadId, row.namespace, row)), row);
+        this.#refer(codec.unseal(row.data, place.value(row.threadId, row.namespace, row)), row);
+        return;
       case "write":
-        return this.#refer(codec.unseal(row.data, place.write(row, row)), row);
+        this.#refer(codec.unseal(row.data, place.write(row, row)), row);
+        return;
       case "chunk": {
         this.chunks.add(row.hash);
         const text = codec.unseal(row.data, place.chunk(row.threadId, row.hash));
@@ -94,13 +117,15 @@ class ThreadCheck {
           const detail = "the content has another hash";
           this.problems.push({ kind: "wrong-content", ...namesOf(row), detail });
         }
-        return this.#refer(text, row);
+        this.#refer(text, row);
+        return;
       }
       case "record":
-        return parsed(codec.unseal(row.data, place.record(row.key, row.expiresAt)));
+        parse(codec.unseal(row.data, place.record(row.key, row.expiresAt)));
+        return;
       case "artifact":
-        parsed(codec.unseal(row.meta, place.artifactMeta(row.threadId, row.ref, row.chars)));
-        return parsed(codec.unseal(row.data, place.artifact(row.threadId, row.ref)));
+        parse(codec.unseal(row.meta, place.artifactMeta(row.threadId, row.ref, row.chars)));
+        parse(codec.unseal(row.data, place.artifact(row.threadId, row.ref)));
     }
   }
 
@@ -111,16 +136,27 @@ class ThreadCheck {
       for (const value of values) {
         if (this.#values.has(value)) continue;
         const [, channel, version] = JSON.parse(value) as [string, string, string];
-        yield { kind: "missing-value", ...placeOf(row), channel, detail: `its value at version ${version} is not stored` };
+        yield {
+          kind: "missing-value",
+          ...placeOf(row),
+          channel,
+          detail: `its value at version ${version} is not stored`,
+        };
       }
     }
     for (const [hash, by] of this.#wanted)
       if (!this.chunks.has(hash))
-        yield { kind: "missing-chunk", threadId: this.#threadId, ...by, detail: `chunk ${hash} is not stored` };
+        yield {
+          kind: "missing-chunk",
+          threadId: this.#threadId,
+          ...by,
+          detail: `chunk ${hash} is not stored`,
+        };
   }
 
   #refer(text: string, row: Row): void {
-    for (const hash of referencesOf(text)) if (!this.#wanted.has(hash)) this.#wanted.set(hash, namesOf(row));
+    for (const hash of referencesOf(parseTokens(text)))
+      if (!this.#wanted.has(hash)) this.#wanted.set(hash, namesOf(row));
   }
 }
 
@@ -129,7 +165,12 @@ function namesOf(row: Row): RecordPlace {
     case "head":
       return placeOf(row);
     case "value":
-      return { threadId: row.threadId, namespace: row.namespace, channel: row.channel, record: `version ${row.version}` };
+      return {
+        threadId: row.threadId,
+        namespace: row.namespace,
+        channel: row.channel,
+        record: `version ${row.version}`,
+      };
     case "write":
       return { ...placeOf(row), channel: row.channel, record: `write of task ${row.taskId}` };
     case "chunk":
@@ -141,7 +182,7 @@ function namesOf(row: Row): RecordPlace {
   }
 }
 
-function parsed(text: string): void {
+function parse(text: string): void {
   try {
     JSON.parse(text);
   } catch (cause) {

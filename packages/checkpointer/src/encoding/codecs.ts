@@ -16,7 +16,10 @@ const SMALL = { level: 6, windowBits: 15, memLevel: 8, dictionary: DICTIONARY_1 
 
 export type Compression = "deflate" | "none";
 
-export function pack(text: string, compression: Compression): { codec: number; payload: Buffer; size: number } {
+export function pack(
+  text: string,
+  compression: Compression,
+): { codec: number; payload: Buffer; size: number } {
   const raw = Buffer.from(text, "utf8");
   if (compression === "deflate" && raw.length >= COMPRESS_FROM) {
     const isSmall = raw.length <= DICTIONARY_UP_TO;

@@ -3,11 +3,11 @@ import type { Chunk } from "./chunk.ts";
 import type { Encoder } from "./encoder.ts";
 import { Holes, type Item, TextNode, ValueNode } from "./node.ts";
 import { OP, type Op } from "./ops.ts";
+import { parseTokens, referencesOf, type Token } from "./references.ts";
 
 /** Reads the text of chunks. A hash that is not there is not in the result. */
 export type FetchChunks = (hashes: readonly string[]) => Promise<ReadonlyMap<string, string>>;
 
-type Token = string | number | boolean | null;
 /** What a chunk was read as: one value, a string, or a run of a container's items. */
 interface Read {
   readonly chunk: Chunk;
@@ -210,27 +210,6 @@ export class Decoder {
     if (typeof text !== "string") throw malformed("a text that is no string");
     return new TextNode(text, read.chunk);
   }
-}
-
-function parseTokens(text: string): readonly Token[] {
-  try {
-    return JSON.parse(`[${text}]`) as Token[];
-  } catch (cause) {
-    throw new DamagedRecordError({ reason: "its text is not well-formed", cause });
-  }
-}
-
-function referencesOf(tokens: readonly Token[]): string[] {
-  const found: string[] = [];
-  for (let i = 0; i < tokens.length; i++) {
-    const token = tokens[i];
-    if (token === OP.NUM) i++;
-    else if (token === OP.REF || token === OP.RUN || token === OP.TEXT) {
-      const hash = tokens[++i];
-      if (typeof hash === "string") found.push(hash);
-    }
-  }
-  return found;
 }
 
 function specialNumber(name: string): number {

@@ -1,20 +1,28 @@
 import { DamagedRecordError } from "../errors.ts";
 import { OP } from "./ops.ts";
 
-/** Hashes of the chunks to which a stored text refers directly, in order. @throws DamagedRecordError when it is no list of tokens */
-export function referencesOf(text: string): string[] {
-  let tokens: unknown[];
+export type Token = string | number | boolean | null;
+
+/** @throws DamagedRecordError when the text is no list of tokens */
+export function parseTokens(text: string): readonly Token[] {
   try {
-    tokens = JSON.parse(`[${text}]`) as unknown[];
+    return JSON.parse(`[${text}]`) as Token[];
   } catch (cause) {
-    throw new DamagedRecordError({ reason: "its text is no list of tokens", cause });
+    throw new DamagedRecordError({ reason: "its text is not well-formed", cause });
   }
-  const hashes: string[] = [];
+}
+
+/** Hashes of the chunks to which a stored text refers directly, in order. */
+export function referencesOf(tokens: readonly Token[]): string[] {
+  const found: string[] = [];
   for (let i = 0; i < tokens.length; i++) {
-    const op = tokens[i];
+    const token = tokens[i];
     // the token after NUM is data, whatever it looks like
-    if (op === OP.NUM) i += 1;
-    else if (op === OP.REF || op === OP.RUN || op === OP.TEXT) hashes.push(String(tokens[++i]));
+    if (token === OP.NUM) i++;
+    else if (token === OP.REF || token === OP.RUN || token === OP.TEXT) {
+      const hash = tokens[++i];
+      if (typeof hash === "string") found.push(hash);
+    }
   }
-  return hashes;
+  return found;
 }

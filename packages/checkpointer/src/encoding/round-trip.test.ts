@@ -17,9 +17,11 @@ import { chunksToStore } from "./chunk.ts";
 import { ClassTable } from "./classes.ts";
 import { Decoder } from "./decoder.ts";
 import { Encoder } from "./encoder.ts";
-import { seal, unseal } from "./envelope.ts";
 import { materialise } from "./materialise.ts";
 import { formOf } from "./node.ts";
+import { Sealer } from "./sealer.ts";
+
+const sealer = new Sealer({ compression: "deflate" });
 
 class Point {
   x = 1;
@@ -33,16 +35,16 @@ const classes = () => new ClassTable({ Point });
 async function reload(value: unknown, encoder = new Encoder(classes())): Promise<unknown> {
   const form = formOf(encoder.encode(value, "state.x"));
   const stored = new Map(
-    chunksToStore(form.chunks, new Set()).map((chunk: Chunk) => [chunk.hash, seal(chunk.text, "deflate")]),
+    chunksToStore(form.chunks, new Set()).map((chunk: Chunk) => [chunk.hash, sealer.seal(chunk.text, "a")]),
   );
   const table = classes();
   const fresh = new Encoder(table);
   const decoder = new Decoder(fresh);
-  const [item] = await decoder.decode([unseal(seal(form.inline, "deflate"))], async (hashes) => {
+  const [item] = await decoder.decode([sealer.unseal(sealer.seal(form.inline, "b"), "b")], async (hashes) => {
     const found = new Map<string, string>();
     for (const hash of hashes) {
       const data = stored.get(hash);
-      if (data) found.set(hash, unseal(data));
+      if (data) found.set(hash, sealer.unseal(data, "a"));
     }
     return found;
   });

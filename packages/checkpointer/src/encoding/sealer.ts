@@ -73,7 +73,8 @@ export class Sealer {
     if (bytes.readUInt32BE(3) !== checksum(bytes, place)) throw damaged("its checksum does not match");
     if (size > MAX_RAW) throw damaged(`it claims ${size} bytes, more than any record has`);
     const { encryption } = this.#options;
-    if (!isEncrypted && encryption && !encryption.acceptPlaintext) throw new EncryptionError({ reason: "plaintext" });
+    if (!isEncrypted && encryption && !encryption.acceptPlaintext)
+      throw new EncryptionError({ reason: "plaintext" });
     const payload = isEncrypted ? this.#decrypt(bytes, start, place) : bytes.subarray(start);
     const raw = unpack(payload, codec, size);
     if (raw.length !== size) throw damaged(`it has ${raw.length} bytes instead of ${size}`);
@@ -87,7 +88,9 @@ export class Sealer {
     if (tagAt < secretAt) throw damaged("it is too short to be an encrypted record");
     const keyId = bytes.toString("utf8", start + 1, nonceAt);
     const key = this.#key(keyId);
-    const decipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(nonceAt, secretAt), { authTagLength: TAG });
+    const decipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(nonceAt, secretAt), {
+      authTagLength: TAG,
+    });
     decipher.setAAD(additional(bytes.subarray(0, nonceAt), place));
     decipher.setAuthTag(bytes.subarray(tagAt));
     try {

@@ -48,7 +48,11 @@ export class SealedArtifacts implements ArtifactStore {
   async *list(thread: string): AsyncIterable<{ ref: string; meta: ArtifactMeta; chars: number }> {
     storable("thread", thread);
     for await (const { ref, meta, chars } of this.#driver.artifacts.list(thread))
-      yield { ref, meta: this.#open<ArtifactMeta>(meta, place.artifactMeta(thread, ref, chars), thread, ref), chars };
+      yield {
+        ref,
+        meta: this.#open<ArtifactMeta>(meta, place.artifactMeta(thread, ref, chars), thread, ref),
+        chars,
+      };
   }
 
   #open<T>(data: Uint8Array, at: Place, threadId: string, ref: string): T {

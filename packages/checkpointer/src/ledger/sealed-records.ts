@@ -1,4 +1,11 @@
-import type { CompareAndSetResult, Json, RecordKey, RecordStore, StoredRecord, WriteOptions } from "@longhaul/core";
+import type {
+  CompareAndSetResult,
+  Json,
+  RecordKey,
+  RecordStore,
+  StoredRecord,
+  WriteOptions,
+} from "@longhaul/core";
 import { storable } from "../address.ts";
 import type { RecordRow, StorageDriver } from "../driver/driver.ts";
 import { place } from "../encoding/place.ts";

@@ -50,7 +50,10 @@ export class MemoryDriver implements StorageDriver {
   #lastId = 0;
   #closed = false;
 
-  constructor({ clock, target = ":memory:" }: { readonly clock: Pick<Clock, "now">; readonly target?: string }) {
+  constructor({
+    clock,
+    target = ":memory:",
+  }: { readonly clock: Pick<Clock, "now">; readonly target?: string }) {
     this.target = target;
     const open = () => this.#checkOpen();
     this.#records = new MemoryRecords(clock, open);
@@ -78,7 +81,8 @@ export class MemoryDriver implements StorageDriver {
     const known = this.#threads.get(batch.threadId);
     if (batch.guard && !batch.guard.allows(copyOf(this.#records.row(batch.guard.key)?.data)))
       return { ok: false, reason: "refused" };
-    if (batch.era !== undefined && (!known || eraOf(known) !== batch.era)) return { ok: false, reason: "stale" };
+    if (batch.era !== undefined && (!known || eraOf(known) !== batch.era))
+      return { ok: false, reason: "stale" };
     const present = known?.namespaces.get(batch.namespace)?.values;
     for (const { channel, version, data } of batch.values) {
       const stored = present?.get(idOf(channel, version))?.data;
@@ -88,7 +92,8 @@ export class MemoryDriver implements StorageDriver {
     const thread = known ?? this.#addThread(batch.threadId);
     const namespace = namespaceOf(thread, batch.namespace);
     thread.revision += 1;
-    for (const { hash, data } of batch.chunks) if (!thread.chunks.has(hash)) thread.chunks.set(hash, copyOf(data));
+    for (const { hash, data } of batch.chunks)
+      if (!thread.chunks.has(hash)) thread.chunks.set(hash, copyOf(data));
     for (const { channel, version, data } of batch.values) {
       const id = idOf(channel, version);
       if (!namespace.values.has(id)) namespace.values.set(id, { channel, version, data: copyOf(data) });
@@ -115,12 +120,16 @@ export class MemoryDriver implements StorageDriver {
     for (const head of sweep.rewritten) {
       const heads = thread.namespaces.get(head.namespace)?.heads;
       const old = heads?.get(head.checkpointId);
-      if (heads && old) heads.set(head.checkpointId, { ...head, sequence: old.sequence, data: copyOf(head.data) });
+      if (heads && old)
+        heads.set(head.checkpointId, { ...head, sequence: old.sequence, data: copyOf(head.data) });
     }
     return "done";
   }
 
-  async deleteThread(threadId: string, raise: (generation: Uint8Array | undefined) => Uint8Array): Promise<void> {
+  async deleteThread(
+    threadId: string,
+    raise: (generation: Uint8Array | undefined) => Uint8Array,
+  ): Promise<void> {
     this.#checkOpen();
     const key: RecordKey = { collection: "generations", thread: "", key: threadId };
     const data = copyOf(raise(copyOf(this.#records.row(key)?.data)));
@@ -217,7 +226,8 @@ export class MemoryDriver implements StorageDriver {
         for (const row of [...heads.values()]) yield { kind: "head", ...row };
         for (const row of [...values.values()]) yield { kind: "value", threadId, namespace, ...row };
         for (const [checkpointId, rows] of [...writes])
-          for (const row of [...rows.values()]) yield { kind: "write", threadId, namespace, checkpointId, ...row };
+          for (const row of [...rows.values()])
+            yield { kind: "write", threadId, namespace, checkpointId, ...row };
       }
       for (const [hash, data] of [...chunks]) yield { kind: "chunk", threadId, hash, data };
     }
@@ -415,7 +425,12 @@ class MemoryArtifacts implements ArtifactTable {
     return [...this.#threads]
       .filter(([threadId]) => wanted === undefined || threadId === wanted)
       .flatMap(([threadId, rows]) =>
-        [...rows.values()].map((row) => ({ kind: "artifact" as const, threadId, ...row, meta: copyOf(row.meta) })),
+        [...rows.values()].map((row) => ({
+          kind: "artifact" as const,
+          threadId,
+          ...row,
+          meta: copyOf(row.meta),
+        })),
       );
   }
 

@@ -201,6 +201,8 @@ function inspect(Sqlite: typeof BetterSqlite3, path: string): void {
 
 function prepare(database: Database): void {
   database.pragma(`page_size = ${PAGE_SIZE}`);
+  // set before the first table, or never: lets the file shrink in small steps
+  database.pragma("auto_vacuum = INCREMENTAL");
   database.pragma("journal_mode = WAL");
   // a process death loses nothing; what must survive a power loss asks for it
   database.pragma("synchronous = NORMAL");

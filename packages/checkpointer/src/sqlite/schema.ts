@@ -4,23 +4,27 @@ export const APPLICATION_ID = 0x4c67486c;
 export const SCHEMA_VERSION = 1;
 
 /**
- * `threads.id` is never used twice, so it is the era of a thread's chunks together with `pruned`. Chunks are rows with a row id, because they
- * are long and only ever appended; the other tables are small rows in key order.
+ * `threads.id` is never used twice, so it is the era of a thread's chunks together with `swept`. `revision` grows with each change of the thread
+ * and gives heads their sequence. Chunks are rows with a row id, because they are long and only ever appended; the other tables are small
+ * rows in key order.
  */
 export const SCHEMA = `
 CREATE TABLE IF NOT EXISTS threads (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   thread_id TEXT NOT NULL UNIQUE,
-  pruned INTEGER NOT NULL DEFAULT 0
+  revision INTEGER NOT NULL DEFAULT 0,
+  swept INTEGER NOT NULL DEFAULT 0
 );
 CREATE TABLE IF NOT EXISTS heads (
   thread INTEGER NOT NULL,
   ns TEXT NOT NULL,
   checkpoint_id TEXT NOT NULL,
   parent_id TEXT,
+  sequence INTEGER NOT NULL,
   data BLOB NOT NULL,
   PRIMARY KEY (thread, ns, checkpoint_id)
 ) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS heads_by_sequence ON heads (thread, sequence);
 CREATE TABLE IF NOT EXISTS channel_values (
   thread INTEGER NOT NULL,
   ns TEXT NOT NULL,

@@ -1,75 +1,76 @@
-import { type Artifact, type ArtifactMeta, type ArtifactStore, artifactRef } from "@longhaul/core";
-import { storable } from "../address.ts";
-import { type Compression, seal, unseal } from "../encoding/envelope.ts";
-import { DamagedRecordError } from "../errors.ts";
+import type { ArtifactRow, ArtifactTable, Row } from "../driver/driver.ts";
 import type { Connection } from "./connection.ts";
 
-const PAGE = 200;
+const LIST_PAGE = 200;
+/** An artifact may have megabytes. */
+const ROWS_PAGE = 8;
 
-/** Artifacts on SQLite. Stored as JSON strings, which keep lone surrogates. */
-export class SqliteArtifactStore implements ArtifactStore {
+interface Listed {
+  readonly id: number;
+  readonly ref: string;
+  readonly chars: number;
+  readonly meta: Uint8Array;
+}
+
+export class SqliteArtifacts implements ArtifactTable {
   readonly #connection: Connection;
-  readonly #compression: Compression;
 
-  constructor(connection: Connection, compression: Compression) {
+  constructor(connection: Connection) {
     this.#connection = connection;
-    this.#compression = compression;
   }
 
-  async put(thread: string, content: string, meta: ArtifactMeta, ref?: string): Promise<string> {
-    storable("thread", thread);
-    const name = storable("ref", ref ?? artifactRef(content));
-    const metaBytes = seal(JSON.stringify(meta), this.#compression);
-    const data = seal(JSON.stringify(content), this.#compression);
-    await this.#connection.write(() =>
-      this.#connection
-        .statement(
-          "INSERT OR IGNORE INTO artifacts (thread_id, ref, chars, meta, data) VALUES (?, ?, ?, ?, ?)",
-        )
-        .run(thread, name, content.length, metaBytes, data),
+  put(threadId: string, { ref, chars, meta, data }: ArtifactRow): Promise<boolean> {
+    return this.#connection.write(
+      () =>
+        this.#connection
+          .statement(
+            "INSERT OR IGNORE INTO artifacts (thread_id, ref, chars, meta, data) VALUES (?, ?, ?, ?, ?)",
+          )
+          .run(threadId, ref, chars, meta, data).changes > 0,
     );
-    return name;
   }
 
-  async get(thread: string, ref: string): Promise<Artifact | undefined> {
-    const row = (await this.#connection.read(() =>
-      this.#connection
-        .statement("SELECT meta, data FROM artifacts WHERE thread_id = ? AND ref = ?")
-        .get(thread, ref),
-    )) as { meta: Uint8Array; data: Uint8Array } | undefined;
-    if (!row) return undefined;
-    return {
-      ref,
-      content: read<string>(row.data, thread, ref),
-      meta: read<ArtifactMeta>(row.meta, thread, ref),
-    };
+  get(threadId: string, ref: string): Promise<ArtifactRow | undefined> {
+    return this.#connection.read(
+      () =>
+        this.#connection
+          .statement("SELECT ref, chars, meta, data FROM artifacts WHERE thread_id = ? AND ref = ?")
+          .get(threadId, ref) as ArtifactRow | undefined,
+    );
   }
 
-  async *list(thread: string): AsyncIterable<{ ref: string; meta: ArtifactMeta; chars: number }> {
+  async *list(threadId: string): AsyncIterable<Omit<ArtifactRow, "data">> {
     for (let after = 0; ; ) {
       const rows = (await this.#connection.read(() =>
         this.#connection
           .statement(
-            `SELECT id, ref, meta, chars FROM artifacts WHERE thread_id = ? AND id > ? ORDER BY id LIMIT ${PAGE}`,
+            `SELECT id, ref, chars, meta FROM artifacts WHERE thread_id = ? AND id > ? ORDER BY id LIMIT ${LIST_PAGE}`,
           )
-          .all(thread, after),
-      )) as { id: number; ref: string; meta: Uint8Array; chars: number }[];
-      for (const row of rows) {
-        yield { ref: row.ref, meta: read<ArtifactMeta>(row.meta, thread, row.ref), chars: row.chars };
-      }
+          .all(threadId, after),
+      )) as Listed[];
+      for (const { ref, chars, meta } of rows) yield { ref, chars, meta };
       const last = rows.at(-1);
-      if (!last || rows.length < PAGE) return;
+      if (!last || rows.length < LIST_PAGE) return;
       after = last.id;
     }
   }
-}
 
-function read<T>(data: Uint8Array, threadId: string, ref: string): T {
-  const place = { threadId, record: `artifact ${ref}` };
-  try {
-    return JSON.parse(unseal(data)) as T;
-  } catch (cause) {
-    if (DamagedRecordError.isInstance(cause)) throw cause.at(place);
-    throw new DamagedRecordError({ reason: "its text is not JSON", place, cause });
+  /** All of a thread, or of all. */
+  async *rows(wanted: string | undefined): AsyncIterable<Row> {
+    for (let after = 0; ; ) {
+      const rows = (await this.#connection.read(() =>
+        this.#connection
+          .statement(
+            `SELECT id, thread_id AS threadId, ref, chars, meta, data FROM artifacts WHERE ${
+              wanted === undefined ? "" : "thread_id = ? AND"
+            } id > ? ORDER BY id LIMIT ${ROWS_PAGE}`,
+          )
+          .all(...(wanted === undefined ? [after] : [wanted, after])),
+      )) as (Listed & { readonly threadId: string; readonly data: Uint8Array })[];
+      for (const { id: _, ...row } of rows) yield { kind: "artifact", ...row };
+      const last = rows.at(-1);
+      if (!last || rows.length < ROWS_PAGE) return;
+      after = last.id;
+    }
   }
 }

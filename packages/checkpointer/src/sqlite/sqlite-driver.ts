@@ -1,51 +1,75 @@
-import type { ArtifactStore, Deps, RecordStore } from "@longhaul/core";
+import type { Deps } from "@longhaul/core";
 import type {
+  ArtifactTable,
   Batch,
-  BlobKind,
   CommitResult,
   HeadAddress,
   HeadQuery,
   HeadRow,
+  RecordTable,
+  Row,
+  RowKind,
   StorageDriver,
+  Sweep,
   ThreadRow,
+  ThreadState,
   ValueKey,
-  ValueRow,
   WriteRow,
 } from "../driver/driver.ts";
-import { type Compression, seal, unseal } from "../encoding/envelope.ts";
 import { Connection } from "./connection.ts";
-import { SqliteArtifactStore } from "./sqlite-artifacts.ts";
-import { SqliteRecordStore } from "./sqlite-records.ts";
+import { SqliteArtifacts } from "./sqlite-artifacts.ts";
+import { SqliteRecords } from "./sqlite-records.ts";
+import { readRows } from "./sqlite-rows.ts";
 
 export interface SqliteDriverOptions {
   readonly path: string;
   readonly readOnly: boolean;
   readonly busyWaitMs: number;
-  readonly compression: Compression;
   readonly deps: Deps;
 }
 
 interface ThreadKey {
   readonly id: number;
-  readonly pruned: number;
+  readonly revision: number;
+  readonly swept: number;
 }
 
-/** Rows read at once by the iterators. */
-const PAGE = 500;
+interface StoredHead {
+  readonly ns: string;
+  readonly checkpoint_id: string;
+  readonly parent_id: string | null;
+  readonly sequence: number;
+  readonly data: Uint8Array;
+}
 
+const HEAD = "SELECT ns, checkpoint_id, parent_id, sequence, data FROM heads";
+/** Threads read at once by the iterators. */
+const THREADS_PAGE = 200;
+/** Heads read at once; one may have tens of kilobytes. */
+const HEADS_PAGE = 40;
+/** Pages given back to the file system in one step. */
+const VACUUM_STEP = 200;
+
+/**
+ * One file in WAL mode. Each call is one short transaction; several processes may share the file. A commit survives a process death; records that
+ * ask for it and deletions survive a power loss.
+ */
 export class SqliteDriver implements StorageDriver {
   readonly target: string;
   readonly survivesProcess: boolean;
-  readonly records: RecordStore;
-  readonly artifacts: ArtifactStore;
+  readonly powerLoss = "on-request";
+  readonly leases = true;
+  readonly maxBlobBytes = 900_000_000;
+  readonly records: RecordTable;
+  readonly artifacts: ArtifactTable;
   readonly #connection: Connection;
 
   constructor(options: SqliteDriverOptions) {
     this.target = options.path;
     this.survivesProcess = options.path !== ":memory:";
     this.#connection = new Connection(options);
-    this.records = new SqliteRecordStore(this.#connection, options.deps.clock);
-    this.artifacts = new SqliteArtifactStore(this.#connection, options.compression);
+    this.records = new SqliteRecords(this.#connection, options.deps.clock);
+    this.artifacts = new SqliteArtifacts(this.#connection);
   }
 
   open(): Promise<void> {
@@ -56,71 +80,146 @@ export class SqliteDriver implements StorageDriver {
     return this.#connection.close();
   }
 
-  era(threadId: string): Promise<string | undefined> {
+  thread(threadId: string): Promise<ThreadState | undefined> {
     return this.#connection.read(() => {
       const thread = this.#thread(threadId);
-      return thread && eraOf(thread);
+      return thread && { era: eraOf(thread), revision: revisionOf(thread) };
     });
   }
 
   commit(batch: Batch): Promise<CommitResult> {
     return this.#connection
       .write((): CommitResult => {
-        let thread = this.#thread(batch.threadId);
-        if (batch.era !== undefined && (!thread || eraOf(thread) !== batch.era))
-          return { ok: false, reason: "stale" };
-        thread ??= this.#addThread(batch.threadId);
-        // values first: a conflict must be found before anything is written
-        const conflict = this.#putValues(thread.id, batch.namespace, batch.values);
-        if (conflict) throw new Conflict(conflict);
+        if (batch.guard && !batch.guard.allows(this.#record(batch.guard.key))) throw new Refused("refused");
+        const known = this.#thread(batch.threadId);
+        if (batch.era !== undefined && (!known || eraOf(known) !== batch.era)) throw new Refused("stale");
+        const thread = known ?? this.#addThread(batch.threadId);
+        // values first: a conflict must be found before anything else is written
+        this.#putValues(thread.id, batch);
         this.#putChunks(thread.id, batch.chunks);
-        const sibling = batch.head && this.#putHead(thread.id, batch.namespace, batch.head);
+        this.#sql("UPDATE threads SET revision = revision + 1 WHERE id = ?").run(thread.id);
+        const sibling = batch.head && this.#putHead(thread, batch.namespace, batch.head);
         if (batch.writes) this.#putWrites(thread.id, batch.namespace, batch.writes);
         return { ok: true, era: eraOf(thread), sibling };
       })
       .catch((error: unknown): CommitResult => {
         if (error instanceof Conflict) return { ok: false, reason: "conflict", key: error.key };
+        if (error instanceof Refused) return { ok: false, reason: error.reason };
         throw error;
       });
+  }
+
+  async sweep(sweep: Sweep): Promise<"done" | "changed"> {
+    const result = await this.#connection.write((): "done" | "changed" => {
+      const thread = this.#thread(sweep.threadId);
+      if (!thread || revisionOf(thread) !== sweep.revision) return "changed";
+      const { id } = thread;
+      const removeHead = this.#sql("DELETE FROM heads WHERE thread = ? AND ns = ? AND checkpoint_id = ?");
+      const removeWrites = this.#sql("DELETE FROM writes WHERE thread = ? AND ns = ? AND checkpoint_id = ?");
+      for (const { namespace, checkpointId } of sweep.heads) {
+        removeHead.run(id, namespace, checkpointId);
+        removeWrites.run(id, namespace, checkpointId);
+      }
+      const removeValue = this.#sql(
+        "DELETE FROM channel_values WHERE thread = ? AND ns = ? AND channel = ? AND version = ?",
+      );
+      for (const { namespace, channel, version } of sweep.values)
+        removeValue.run(id, namespace, channel, version);
+      const removeChunk = this.#sql("DELETE FROM chunks WHERE thread = ? AND hash = ?");
+      for (const hash of sweep.chunks) removeChunk.run(id, hashBytes(hash));
+      const rewrite = this.#sql(
+        "UPDATE heads SET parent_id = ?, data = ? WHERE thread = ? AND ns = ? AND checkpoint_id = ?",
+      );
+      for (const { namespace, checkpointId, parentId, data } of sweep.rewritten)
+        rewrite.run(parentId ?? null, data, id, namespace, checkpointId);
+      this.#sql("UPDATE threads SET revision = revision + 1, swept = swept + 1 WHERE id = ?").run(id);
+      return "done";
+    });
+    if (result === "done") await this.#shrink();
+    return result;
+  }
+
+  async deleteThread(
+    threadId: string,
+    raise: (generation: Uint8Array | undefined) => Uint8Array,
+  ): Promise<void> {
+    await this.#connection.write(
+      () => {
+        const thread = this.#thread(threadId);
+        if (thread) {
+          for (const table of ["heads", "channel_values", "writes", "chunks"])
+            this.#sql(`DELETE FROM ${table} WHERE thread = ?`).run(thread.id);
+          this.#sql("DELETE FROM threads WHERE id = ?").run(thread.id);
+        }
+        this.#sql("DELETE FROM records WHERE thread_id = ? AND collection <> 'leases'").run(threadId);
+        this.#sql("DELETE FROM artifacts WHERE thread_id = ?").run(threadId);
+        const key = { collection: "generations", thread: "", key: threadId };
+        this.#sql(
+          `INSERT INTO records (collection, thread_id, key, version, expires_at, data) VALUES (?, ?, ?, 1, NULL, ?)
+           ON CONFLICT DO UPDATE SET version = version + 1, expires_at = NULL, data = excluded.data`,
+        ).run(key.collection, key.thread, key.key, raise(this.#record(key)));
+      },
+      // an effect must not be taken for done because the deletion was lost
+      { durable: true },
+    );
+    await this.#shrink();
   }
 
   head(threadId: string, namespace: string, checkpointId?: string): Promise<HeadRow | undefined> {
     return this.#connection.read(() => {
       const thread = this.#thread(threadId);
       if (!thread) return undefined;
-      const select = "SELECT checkpoint_id, parent_id, data FROM heads WHERE thread = ? AND ns = ?";
-      const row =
+      const row = (
         checkpointId === undefined
-          ? this.#sql(`${select} ORDER BY checkpoint_id DESC LIMIT 1`).get(thread.id, namespace)
-          : this.#sql(`${select} AND checkpoint_id = ?`).get(thread.id, namespace, checkpointId);
-      if (!row) return undefined;
-      const found = row as { checkpoint_id: string; parent_id: string | null; data: Uint8Array };
-      return {
-        threadId,
-        namespace,
-        checkpointId: found.checkpoint_id,
-        parentId: found.parent_id ?? undefined,
-        data: found.data,
-      };
+          ? this.#sql(`${HEAD} WHERE thread = ? AND ns = ? ORDER BY sequence DESC LIMIT 1`).get(
+              thread.id,
+              namespace,
+            )
+          : this.#sql(`${HEAD} WHERE thread = ? AND ns = ? AND checkpoint_id = ?`).get(
+              thread.id,
+              namespace,
+              checkpointId,
+            )
+      ) as StoredHead | undefined;
+      return row && toHead(threadId, row);
     });
   }
 
-  addresses(query: HeadQuery): Promise<HeadAddress[]> {
-    const conditions: string[] = [];
-    const values: unknown[] = [];
-    const where = (condition: string, value: unknown) => {
-      if (value === undefined) return;
-      conditions.push(condition);
-      values.push(value);
-    };
-    where("thread_id = ?", query.threadId);
-    where("ns = ?", query.namespace);
-    where("checkpoint_id = ?", query.checkpointId);
-    where("checkpoint_id < ?", query.before);
-    values.push(query.limit ?? -1);
-    const sql = `SELECT thread_id AS threadId, ns AS namespace, checkpoint_id AS checkpointId FROM heads JOIN threads ON threads.id = thread
-      ${conditions.length > 0 ? `WHERE ${conditions.join(" AND ")}` : ""} ORDER BY checkpoint_id DESC LIMIT ?`;
-    return this.#connection.read(() => this.#sql(sql).all(...values) as HeadAddress[]);
+  async *heads(query: HeadQuery): AsyncIterable<HeadRow> {
+    let left = query.limit ?? Number.POSITIVE_INFINITY;
+    for await (const { id, threadId } of this.#threadIds(query.threadId)) {
+      let below = query.below ?? Number.MAX_SAFE_INTEGER;
+      for (;;) {
+        const page = Math.min(HEADS_PAGE, left);
+        if (page <= 0) return;
+        const rows = await this.#connection.read(() => this.#headPage(id, query, below, page));
+        for (const row of rows) yield toHead(threadId, row);
+        left -= rows.length;
+        const last = rows.at(-1);
+        if (!last || rows.length < page) break;
+        below = last.sequence;
+      }
+    }
+  }
+
+  #headPage(
+    thread: number,
+    { namespace, checkpointId }: HeadQuery,
+    below: number,
+    page: number,
+  ): StoredHead[] {
+    const conditions = ["thread = ?", "sequence < ?"];
+    const values: unknown[] = [thread, below];
+    if (namespace !== undefined) {
+      conditions.push("ns = ?");
+      values.push(namespace);
+    }
+    if (checkpointId !== undefined) {
+      conditions.push("checkpoint_id = ?");
+      values.push(checkpointId);
+    }
+    const sql = `${HEAD} WHERE ${conditions.join(" AND ")} ORDER BY sequence DESC LIMIT ?`;
+    return this.#sql(sql).all(...values, page) as StoredHead[];
   }
 
   writes(address: HeadAddress, channels?: readonly string[]): Promise<WriteRow[]> {
@@ -152,9 +251,7 @@ export class SqliteDriver implements StorageDriver {
       if (!thread) return found;
       const statement = this.#sql("SELECT data FROM chunks WHERE thread = ? AND hash = ?");
       for (const hash of hashes) {
-        const row = statement.get(thread.id, Buffer.from(hash, "base64url")) as
-          | { data: Uint8Array }
-          | undefined;
+        const row = statement.get(thread.id, hashBytes(hash)) as { data: Uint8Array } | undefined;
         if (row) found.set(hash, row.data);
       }
       return found;
@@ -162,101 +259,93 @@ export class SqliteDriver implements StorageDriver {
   }
 
   async *threads(): AsyncIterable<ThreadRow> {
+    for await (const { id, threadId } of this.#threadIds(undefined)) {
+      const row = (await this.#connection.read(() =>
+        this.#sql(
+          `SELECT count(*) AS checkpoints, (SELECT checkpoint_id FROM heads WHERE thread = ?1 ORDER BY sequence DESC LIMIT 1) AS latest
+           FROM heads WHERE thread = ?1`,
+        ).get({ 1: id }),
+      )) as { checkpoints: number; latest: string | null };
+      if (row.latest !== null)
+        yield { threadId, checkpoints: row.checkpoints, latestCheckpointId: row.latest };
+    }
+  }
+
+  async *rows(threadId?: string, kinds?: readonly RowKind[]): AsyncIterable<Row> {
+    const wants = (kind: RowKind) => kinds === undefined || kinds.includes(kind);
+    for await (const thread of this.#threadIds(threadId)) yield* readRows(this.#connection, thread, wants);
+    if (wants("record")) yield* (this.records as SqliteRecords).rows(threadId);
+    if (wants("artifact")) yield* (this.artifacts as SqliteArtifacts).rows(threadId);
+  }
+
+  check(): Promise<readonly string[]> {
+    return this.#connection.read((database) => {
+      const answers = (database.pragma("integrity_check(100)") as { integrity_check: string }[])
+        .map((row) => row.integrity_check)
+        .filter((line) => line !== "ok")
+        .map((line) => `SQLite: ${line}`);
+      for (const table of ["heads", "channel_values", "writes", "chunks"]) {
+        const { n } = this.#sql(
+          `SELECT count(*) AS n FROM ${table} WHERE thread NOT IN (SELECT id FROM threads)`,
+        ).get() as { n: number };
+        if (n > 0) answers.push(`${n} rows of ${table} belong to no thread`);
+      }
+      return answers;
+    });
+  }
+
+  async *#threadIds(
+    threadId: string | undefined,
+  ): AsyncIterable<{ readonly id: number; readonly threadId: string }> {
+    if (threadId !== undefined) {
+      const thread = await this.#connection.read(() => this.#thread(threadId));
+      if (thread) yield { id: thread.id, threadId };
+      return;
+    }
     for (let after = 0; ; ) {
       const rows = (await this.#connection.read(() =>
         this.#sql(
-          `SELECT threads.id, thread_id AS threadId, count(*) AS checkpoints, max(checkpoint_id) AS latestCheckpointId
-           FROM threads JOIN heads ON heads.thread = threads.id WHERE threads.id > ? GROUP BY threads.id ORDER BY threads.id LIMIT ${PAGE}`,
+          `SELECT id, thread_id AS threadId FROM threads WHERE id > ? ORDER BY id LIMIT ${THREADS_PAGE}`,
         ).all(after),
-      )) as (ThreadRow & { id: number })[];
-      for (const { threadId, checkpoints, latestCheckpointId } of rows) {
-        yield { threadId, checkpoints, latestCheckpointId };
-      }
+      )) as { id: number; threadId: string }[];
+      yield* rows;
       const last = rows.at(-1);
-      if (!last || rows.length < PAGE) return;
+      if (!last || rows.length < THREADS_PAGE) return;
       after = last.id;
     }
   }
 
-  async *sizes(threadId?: string): AsyncIterable<{ kind: BlobKind; data: Uint8Array }> {
-    // the first bytes hold the size; the rest is not read
-    const tables: readonly [BlobKind, string][] = [
-      ["head", "heads"],
-      ["value", "channel_values"],
-      ["write", "writes"],
-      ["chunk", "chunks"],
-    ];
-    for (const [kind, table] of tables) {
-      for (let offset = 0; ; offset += PAGE) {
-        const rows = (await this.#connection.read(() =>
-          this.#sql(
-            `SELECT data FROM ${table} ${threadId === undefined ? "" : "WHERE thread = (SELECT id FROM threads WHERE thread_id = ?)"} LIMIT ${PAGE} OFFSET ${offset}`,
-          ).all(...(threadId === undefined ? [] : [threadId])),
-        )) as { data: Uint8Array }[];
-        for (const { data } of rows) yield { kind, data };
-        if (rows.length < PAGE) break;
-      }
+  /** Gives freed pages back to the file system, a few at a time, so that other writers come in between. */
+  async #shrink(): Promise<void> {
+    for (let before = Number.POSITIVE_INFINITY; ; ) {
+      const free = await this.#connection.read((database) =>
+        Number(database.pragma("freelist_count", { simple: true })),
+      );
+      // a file of an auto_vacuum mode that someone changed keeps its free pages for new rows
+      if (free === 0 || free >= before) return;
+      before = free;
+      await this.#connection.read((database) => database.pragma(`incremental_vacuum(${VACUUM_STEP})`));
     }
-  }
-
-  async *chunkHashes(threadId: string): AsyncIterable<string> {
-    for (let after = 0; ; ) {
-      const rows = (await this.#connection.read(() =>
-        this.#sql(
-          `SELECT id, hash FROM chunks WHERE thread = (SELECT id FROM threads WHERE thread_id = ?) AND id > ? ORDER BY id LIMIT ${PAGE}`,
-        ).all(threadId, after),
-      )) as { id: number; hash: Buffer }[];
-      for (const { hash } of rows) yield hash.toString("base64url");
-      const last = rows.at(-1);
-      if (!last || rows.length < PAGE) return;
-      after = last.id;
-    }
-  }
-
-  async deleteThread(threadId: string): Promise<void> {
-    await this.#connection.write(
-      () => {
-        const thread = this.#thread(threadId);
-        if (thread) {
-          for (const table of ["heads", "channel_values", "writes", "chunks"]) {
-            this.#sql(`DELETE FROM ${table} WHERE thread = ?`).run(thread.id);
-          }
-          this.#sql("DELETE FROM threads WHERE id = ?").run(thread.id);
-        }
-        // leases stay: their tokens must not repeat, and whoever drives the thread still holds it
-        this.#sql("DELETE FROM records WHERE thread_id = ? AND collection <> 'leases'").run(threadId);
-        this.#sql("DELETE FROM artifacts WHERE thread_id = ?").run(threadId);
-        this.#raiseGeneration(threadId);
-      },
-      // an effect must not be taken for done because the deletion was lost
-      { durable: true },
-    );
-  }
-
-  /** So that keys of effects of the new life of a thread differ from those of the old one. */
-  #raiseGeneration(threadId: string): void {
-    const row = this.#sql(
-      "SELECT version, data FROM records WHERE collection = 'generations' AND thread_id = '' AND key = ?",
-    ).get(threadId) as { version: number; data: Uint8Array } | undefined;
-    const generation = row ? (JSON.parse(unseal(row.data)) as { generation: number }).generation : 0;
-    this.#sql(
-      "INSERT OR REPLACE INTO records (collection, thread_id, key, version, expires_at, data) VALUES ('generations', '', ?, ?, NULL, ?)",
-    ).run(
-      threadId,
-      (row?.version ?? 0) + 1,
-      seal(JSON.stringify({ v: 1, generation: generation + 1 }), "none"),
-    );
   }
 
   #thread(threadId: string): ThreadKey | undefined {
-    return this.#sql("SELECT id, pruned FROM threads WHERE thread_id = ?").get(threadId) as
+    return this.#sql("SELECT id, revision, swept FROM threads WHERE thread_id = ?").get(threadId) as
       | ThreadKey
       | undefined;
   }
 
   #addThread(threadId: string): ThreadKey {
     const { lastInsertRowid } = this.#sql("INSERT INTO threads (thread_id) VALUES (?)").run(threadId);
-    return { id: Number(lastInsertRowid), pruned: 0 };
+    return { id: Number(lastInsertRowid), revision: 0, swept: 0 };
+  }
+
+  #record(key: { readonly collection: string; readonly thread: string; readonly key: string }) {
+    const row = this.#sql("SELECT data FROM records WHERE collection = ? AND thread_id = ? AND key = ?").get(
+      key.collection,
+      key.thread,
+      key.key,
+    ) as { data: Uint8Array } | undefined;
+    return row?.data;
   }
 
   #value(thread: number, namespace: string, { channel, version }: ValueKey): Uint8Array | undefined {
@@ -266,51 +355,38 @@ export class SqliteDriver implements StorageDriver {
     return row?.data;
   }
 
-  #putValues(thread: number, namespace: string, rows: readonly ValueRow[]): ValueKey | undefined {
+  #putValues(thread: number, { namespace, values, isSame }: Batch): void {
     const insert = this.#sql("INSERT OR IGNORE INTO channel_values VALUES (?, ?, ?, ?, ?)");
-    for (const row of rows) {
-      if (insert.run(thread, namespace, row.channel, row.version, row.data).changes > 0) continue;
-      const present = this.#value(thread, namespace, row);
-      // the same text may be packed otherwise by another version or option
-      if (present && unseal(present) !== unseal(row.data))
-        return { channel: row.channel, version: row.version };
+    for (const { channel, version, data } of values) {
+      if (insert.run(thread, namespace, channel, version, data).changes > 0) continue;
+      const key = { channel, version };
+      const stored = this.#value(thread, namespace, key);
+      if (stored && Buffer.compare(stored, data) !== 0 && !isSame(key, stored, data)) throw new Conflict(key);
     }
-    return undefined;
   }
 
   #putChunks(thread: number, chunks: Batch["chunks"]): void {
     const insert = this.#sql("INSERT OR IGNORE INTO chunks (thread, hash, data) VALUES (?, ?, ?)");
-    for (const { hash, data } of chunks) insert.run(thread, Buffer.from(hash, "base64url"), data);
+    for (const { hash, data } of chunks) insert.run(thread, hashBytes(hash), data);
   }
 
-  #putHead(thread: number, namespace: string, head: NonNullable<Batch["head"]>): string | undefined {
+  #putHead(thread: ThreadKey, namespace: string, head: NonNullable<Batch["head"]>): string | undefined {
     const newest = this.#sql(
-      "SELECT checkpoint_id FROM heads WHERE thread = ? AND ns = ? ORDER BY checkpoint_id DESC LIMIT 1",
-    ).get(thread, namespace) as { checkpoint_id: string } | undefined;
-    this.#sql("INSERT OR REPLACE INTO heads VALUES (?, ?, ?, ?, ?)").run(
-      thread,
-      namespace,
-      head.checkpointId,
-      head.parentId ?? null,
-      head.data,
-    );
+      "SELECT checkpoint_id FROM heads WHERE thread = ? AND ns = ? ORDER BY sequence DESC LIMIT 1",
+    ).get(thread.id, namespace) as { checkpoint_id: string } | undefined;
+    this.#sql(
+      `INSERT INTO heads VALUES (?, ?, ?, ?, ?, ?)
+       ON CONFLICT DO UPDATE SET parent_id = excluded.parent_id, data = excluded.data`,
+    ).run(thread.id, namespace, head.checkpointId, head.parentId ?? null, thread.revision + 1, head.data);
     const id = newest?.checkpoint_id;
     return id === head.parentId || id === head.checkpointId ? undefined : id;
   }
 
   #putWrites(thread: number, namespace: string, { checkpointId, rows }: NonNullable<Batch["writes"]>): void {
-    const columns = "INTO writes VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
     for (const row of rows) {
-      this.#sql(`INSERT OR ${row.index < 0 ? "REPLACE" : "IGNORE"} ${columns}`).run(
-        thread,
-        namespace,
-        checkpointId,
-        row.taskId,
-        row.index,
-        row.taskPath,
-        row.channel,
-        row.data,
-      );
+      this.#sql(
+        `INSERT OR ${row.index < 0 ? "REPLACE" : "IGNORE"} INTO writes VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+      ).run(thread, namespace, checkpointId, row.taskId, row.index, row.taskPath, row.channel, row.data);
     }
   }
 
@@ -319,7 +395,7 @@ export class SqliteDriver implements StorageDriver {
   }
 }
 
-/** Carries a conflict out of the transaction, which is rolled back by it. */
+/** Carry an answer out of the transaction, which is rolled back by them. */
 class Conflict extends Error {
   readonly key: ValueKey;
   constructor(key: ValueKey) {
@@ -327,7 +403,33 @@ class Conflict extends Error {
     this.key = key;
   }
 }
+class Refused extends Error {
+  readonly reason: "stale" | "refused";
+  constructor(reason: "stale" | "refused") {
+    super(reason);
+    this.reason = reason;
+  }
+}
 
-function eraOf({ id, pruned }: ThreadKey): string {
-  return `${id}.${pruned}`;
+function hashBytes(hash: string): Buffer {
+  return Buffer.from(hash, "base64url");
+}
+
+function toHead(threadId: string, row: StoredHead): HeadRow {
+  return {
+    threadId,
+    namespace: row.ns,
+    checkpointId: row.checkpoint_id,
+    parentId: row.parent_id ?? undefined,
+    sequence: row.sequence,
+    data: row.data,
+  };
+}
+
+function eraOf({ id, swept }: ThreadKey): string {
+  return `${id}.${swept}`;
+}
+
+function revisionOf({ id, revision }: ThreadKey): string {
+  return `${id}.${revision}`;
 }

@@ -1,61 +1,48 @@
 import { randomInt } from "node:crypto";
-import type {
-  Clock,
-  CompareAndSetResult,
-  Json,
-  RecordKey,
-  RecordStore,
-  StoredRecord,
-  WriteOptions,
-} from "@longhaul/core";
-import { storable } from "../address.ts";
-import { seal, unseal } from "../encoding/envelope.ts";
-import { DamagedRecordError } from "../errors.ts";
+import type { Clock, RecordKey } from "@longhaul/core";
+import type { RecordRow, RecordTable, Row } from "../driver/driver.ts";
 import type { Connection } from "./connection.ts";
 
-interface Row {
+interface Stored {
+  readonly collection: string;
+  readonly thread_id: string;
   readonly key: string;
   readonly version: number;
   readonly expires_at: number | null;
   readonly data: Uint8Array;
 }
 
-const ONE =
-  "SELECT key, version, expires_at, data FROM records WHERE collection = ? AND thread_id = ? AND key = ?";
-/** Rows read at once by `list`, so that a long one holds no lock and little memory. */
+const SELECT = "SELECT collection, thread_id, key, version, expires_at, data FROM records";
+/** Rows read at once, so that a long list holds no lock and little memory. */
 const PAGE = 200;
 
 /** Ledger records on SQLite. Each write is one immediate transaction, so compare-and-set is atomic across processes. */
-export class SqliteRecordStore implements RecordStore {
+export class SqliteRecords implements RecordTable {
   readonly #connection: Connection;
-  readonly #clock: Clock;
+  readonly #clock: Pick<Clock, "now">;
 
-  constructor(connection: Connection, clock: Clock) {
+  constructor(connection: Connection, clock: Pick<Clock, "now">) {
     this.#connection = connection;
     this.#clock = clock;
   }
 
-  async get(key: RecordKey): Promise<StoredRecord | undefined> {
-    check(key);
+  async get(key: RecordKey): Promise<RecordRow | undefined> {
     const row = await this.#connection.read(() => this.#row(key));
-    return row && this.#live(row) ? toRecord(key, row) : undefined;
+    return row && this.#isLive(row) ? toRecord(row) : undefined;
   }
 
-  async compareAndSet(
+  compareAndSet(
     key: RecordKey,
     expected: number | null,
-    value: Json,
-    options: WriteOptions = {},
-  ): Promise<CompareAndSetResult> {
-    check(key);
-    const data = seal(JSON.stringify(value), "deflate");
+    { data, expiresAt }: Pick<RecordRow, "data" | "expiresAt">,
+    durable: boolean,
+  ): ReturnType<RecordTable["compareAndSet"]> {
     return this.#connection.write(
-      (): CompareAndSetResult => {
+      () => {
         const row = this.#row(key);
-        const isLive = row !== undefined && this.#live(row);
-        if ((isLive ? row.version : null) !== expected) {
-          return { ok: false, current: isLive ? toRecord(key, row) : undefined };
-        }
+        const isLive = row !== undefined && this.#isLive(row);
+        if ((isLive ? row.version : null) !== expected)
+          return { ok: false as const, current: isLive ? toRecord(row) : undefined };
         // No version comes twice under a key, not after an expiry and not after a delete: a late writer must not take the
         // new record for the one that it read.
         const version = row ? row.version + 1 : randomInt(1, 2 ** 40);
@@ -63,18 +50,17 @@ export class SqliteRecordStore implements RecordStore {
           .statement(
             "INSERT OR REPLACE INTO records (collection, thread_id, key, version, expires_at, data) VALUES (?, ?, ?, ?, ?, ?)",
           )
-          .run(key.collection, key.thread, key.key, version, options.expiresAt ?? null, data);
-        return { ok: true, version };
+          .run(key.collection, key.thread, key.key, version, expiresAt ?? null, data);
+        return { ok: true as const, version };
       },
-      { durable: options.durable ?? false },
+      { durable },
     );
   }
 
-  async delete(key: RecordKey, expected?: number): Promise<boolean> {
-    check(key);
+  delete(key: RecordKey, expected?: number): Promise<boolean> {
     return this.#connection.write(() => {
       const row = this.#row(key);
-      if (!row || !this.#live(row) || (expected !== undefined && row.version !== expected)) return false;
+      if (!row || !this.#isLive(row) || (expected !== undefined && row.version !== expected)) return false;
       return (
         this.#connection
           .statement("DELETE FROM records WHERE collection = ? AND thread_id = ? AND key = ?")
@@ -83,61 +69,70 @@ export class SqliteRecordStore implements RecordStore {
     });
   }
 
-  async *list(collection: string, thread: string, prefix = ""): AsyncIterable<StoredRecord> {
-    check({ collection, thread, key: prefix });
-    let after: string | undefined;
-    for (;;) {
-      const from = after ?? prefix;
-      const rows = await this.#connection.read(
-        () =>
-          this.#connection
-            .statement(
-              `SELECT key, version, expires_at, data FROM records WHERE collection = ? AND thread_id = ? AND key ${
-                after === undefined ? ">=" : ">"
-              } ? ORDER BY key LIMIT ${PAGE}`,
-            )
-            .all(collection, thread, from) as Row[],
-      );
+  async *list(collection: string, thread: string, prefix: string): AsyncIterable<RecordRow> {
+    for (let after: string | undefined; ; ) {
+      const from = after;
+      const rows = (await this.#connection.read(() =>
+        this.#connection
+          .statement(
+            `${SELECT} WHERE collection = ? AND thread_id = ? AND key ${from === undefined ? ">=" : ">"} ? ORDER BY key LIMIT ${PAGE}`,
+          )
+          .all(collection, thread, from ?? prefix),
+      )) as Stored[];
       for (const row of rows) {
         // keys with the prefix stand together from its first on
         if (!row.key.startsWith(prefix)) return;
-        if (this.#live(row)) yield toRecord({ collection, thread, key: row.key }, row);
+        if (this.#isLive(row)) yield toRecord(row);
       }
       if (rows.length < PAGE) return;
       after = rows.at(-1)?.key;
     }
   }
 
-  #row(key: RecordKey): Row | undefined {
-    return this.#connection.statement(ONE).get(key.collection, key.thread, key.key) as Row | undefined;
+  purge(thread: string): Promise<number> {
+    return this.#connection.write(
+      () =>
+        this.#connection
+          .statement("DELETE FROM records WHERE thread_id = ? AND expires_at <= ?")
+          .run(thread, this.#clock.now()).changes,
+    );
   }
 
-  #live(row: Row): boolean {
+  /** All of a thread, or of all, expired ones too. */
+  async *rows(threadId: string | undefined): AsyncIterable<Row> {
+    const conditions = threadId === undefined ? "" : "thread_id = ? AND";
+    for (let last: readonly [string, string, string] = ["", "", ""]; ; ) {
+      const from = last;
+      const rows = (await this.#connection.read(() =>
+        this.#connection
+          .statement(
+            `${SELECT} WHERE ${conditions} (collection, thread_id, key) > (?, ?, ?) ORDER BY collection, thread_id, key LIMIT ${PAGE}`,
+          )
+          .all(...(threadId === undefined ? [] : [threadId]), ...from),
+      )) as Stored[];
+      for (const row of rows) yield { kind: "record", ...toRecord(row) };
+      const end = rows.at(-1);
+      if (!end || rows.length < PAGE) return;
+      last = [end.collection, end.thread_id, end.key];
+    }
+  }
+
+  #row(key: RecordKey): Stored | undefined {
+    return this.#connection
+      .statement(`${SELECT} WHERE collection = ? AND thread_id = ? AND key = ?`)
+      .get(key.collection, key.thread, key.key) as Stored | undefined;
+  }
+
+  #isLive(row: Stored): boolean {
     return row.expires_at === null || row.expires_at > this.#clock.now();
   }
 }
 
-function check({ collection, thread, key }: RecordKey): void {
-  storable("collection", collection);
-  if (thread !== "") storable("thread", thread);
-  if (key !== "") storable("key", key);
-}
-
-function toRecord(key: RecordKey, row: Row): StoredRecord {
+function toRecord(row: Stored): RecordRow {
   return {
-    key: { ...key },
-    value: readJson(row.data, key),
+    key: { collection: row.collection, thread: row.thread_id, key: row.key },
     version: row.version,
     expiresAt: row.expires_at ?? undefined,
+    data: row.data,
   };
-}
-
-function readJson(data: Uint8Array, key: RecordKey): Json {
-  const place = { threadId: key.thread, record: `${key.collection}/${key.key}` };
-  try {
-    return JSON.parse(unseal(data)) as Json;
-  } catch (cause) {
-    if (DamagedRecordError.isInstance(cause)) throw cause.at(place);
-    throw new DamagedRecordError({ reason: "its text is not JSON", place, cause });
-  }
 }
