@@ -22,9 +22,14 @@ import {
 import { storable } from "./address.ts";
 import { Codec } from "./checkpoint/codec.ts";
 import { addressOf, configOf } from "./checkpoint/config.ts";
+import { copyThread } from "./checkpoint/copy-thread.ts";
 import { deltaHistory } from "./checkpoint/delta-history.ts";
 import { listTuples } from "./checkpoint/list.ts";
+import { Marks } from "./checkpoint/marks.ts";
+import { type PruneOptions, type PruneReport, pruneThread } from "./checkpoint/prune.ts";
 import { Reader } from "./checkpoint/reader.ts";
+import { checkRetention, type Retention } from "./checkpoint/retention.ts";
+import { RetentionKeeper } from "./checkpoint/retention-keeper.ts";
 import { collectStats, type SaverStats } from "./checkpoint/stats.ts";
 import { type VerifyReport, verifyStorage } from "./checkpoint/verify.ts";
 import { VersionSource } from "./checkpoint/version-source.ts";
@@ -32,10 +37,11 @@ import { type Fence, type PutHead, Writer } from "./checkpoint/writer.ts";
 import type { StorageDriver, ThreadRow } from "./driver/driver.ts";
 import { place } from "./encoding/place.ts";
 import { Sealer } from "./encoding/sealer.ts";
-import { InvalidAddressError, UnsupportedTargetError } from "./errors.ts";
+import { InvalidAddressError, NoSuchCheckpointError, UnsupportedTargetError } from "./errors.ts";
 import { SealedArtifacts } from "./ledger/sealed-artifacts.ts";
 import { SealedRecords } from "./ledger/sealed-records.ts";
 import { MemoryDriver } from "./memory/memory-driver.ts";
+import { PostgresDriver } from "./postgres/postgres-driver.ts";
 import { type CompactSaverOptions, type ResolvedSaverOptions, resolveSaverOptions } from "./saver-options.ts";
 import { SqliteDriver } from "./sqlite/sqlite-driver.ts";
 import { describeTarget, parseTarget } from "./target.ts";
@@ -68,6 +74,10 @@ export class CompactSaver extends BaseCheckpointSaver<string> implements Longhau
   readonly #codec: Codec;
   readonly #writer: Writer;
   readonly #reader: Reader;
+  readonly #marks: Marks;
+  readonly #retention: Retention;
+  readonly #keeper: RetentionKeeper;
+  readonly #now: () => number;
 
   /** Over a driver of your own; `fromConnString` makes the usual ones. */
   constructor(driver: StorageDriver, options: CompactSaverOptions = {}) {
@@ -92,7 +102,12 @@ export class CompactSaver extends BaseCheckpointSaver<string> implements Longhau
     this.#versions = new VersionSource(deps.random);
     this.#codec = new Codec(sealer, resolved.reviveClasses);
     this.#reader = new Reader(driver, this.#codec, () => this.#versions.next(undefined));
-    this.#writer = new Writer(driver, this.#codec, { events: resolved.events, now: () => deps.clock.now() });
+    this.#now = () => deps.clock.now();
+    this.#marks = new Marks(storage.records);
+    this.#retention = resolved.retention;
+    const reporting = { events: resolved.events, now: this.#now };
+    this.#writer = new Writer(driver, this.#codec, reporting);
+    this.#keeper = new RetentionKeeper((threadId) => this.prune(threadId), reporting);
   }
 
   /**
@@ -113,6 +128,7 @@ export class CompactSaver extends BaseCheckpointSaver<string> implements Longhau
   /** Waits for writes under way and closes. Idempotent; other calls throw `StorageClosedError` afterwards. */
   async end(): Promise<void> {
     await this.#writer.idle();
+    await this.#keeper.idle();
     await this.#driver.close();
   }
 
@@ -144,6 +160,7 @@ export class CompactSaver extends BaseCheckpointSaver<string> implements Longhau
     const checkpointId = storable("checkpoint.id", checkpoint.id);
     const head: PutHead = { threadId, namespace, checkpointId, parentId };
     await this.#writer.putCheckpoint(head, checkpoint, metadata, newVersions, fenceOf(config));
+    if (this.#retention !== "all") this.#keeper.observe(head, checkpoint);
     return configOf(head);
   }
 
@@ -199,6 +216,57 @@ export class CompactSaver extends BaseCheckpointSaver<string> implements Longhau
     return deltaHistory(this.#driver, this.#reader, options);
   }
 
+  /**
+   * Names a checkpoint a milestone, which retention keeps. Without `checkpoint_id` the newest one of the namespace.
+   *
+   * @throws NoSuchCheckpointError
+   */
+  async mark(config: RunnableConfig, label: string): Promise<void> {
+    const { threadId, namespace, checkpointId } = addressOf(config);
+    const row = await this.#driver.head(threadId, namespace, checkpointId);
+    if (!row) throw new NoSuchCheckpointError({ threadId, checkpointId });
+    await this.#marks.set(row, label);
+  }
+
+  /**
+   * Deletes the checkpoints of a thread that `policy` does not keep, with all that only they need, and expired ledger records. Safe beside a
+   * run, idempotent, all or nothing; the space is used again.
+   *
+   * @param policy default: the saver's `retention`
+   * @throws InvalidOptionsError for a policy that makes no sense; DamagedRecordError when something cannot be read; StorageBusyError
+   *   when a run wrote all the while. Nothing was deleted then.
+   */
+  async prune(
+    threadId: string,
+    policy: Retention = this.#retention,
+    options: PruneOptions = {},
+  ): Promise<PruneReport> {
+    const id = storable("thread_id", threadId);
+    checkRetention("policy", policy);
+    await this.#writer.idle();
+    const parts = {
+      driver: this.#driver,
+      codec: this.#codec,
+      reader: this.#reader,
+      marks: this.#marks,
+      now: this.#now,
+    };
+    return pruneThread(parts, id, policy, options);
+  }
+
+  /**
+   * Copies a thread under a new id: checkpoints of all namespaces, pending writes, artifacts and marks, not the ledgers. A copy that was cut short
+   * has no checkpoints and may be begun again.
+   *
+   * @throws ThreadExistsError when `to` has checkpoints; NoSuchCheckpointError when `from` has none
+   */
+  async copyThread(from: string, to: string): Promise<void> {
+    const [source, target] = [storable("from", from), storable("to", to)];
+    await this.#writer.idle();
+    if (!(await this.#driver.thread(source))) throw new NoSuchCheckpointError({ threadId: source });
+    await copyThread({ driver: this.#driver, codec: this.#codec, marks: this.#marks }, source, target);
+  }
+
   /** Threads that have checkpoints, oldest first. */
   async *listThreads(): AsyncGenerator<ThreadInfo> {
     yield* this.#driver.threads();
@@ -231,6 +299,7 @@ function driverFor(target: string, options: ResolvedSaverOptions): StorageDriver
   const parsed = parseTarget(target);
   if (target === ":memory:") return new MemoryDriver({ clock: options.deps.clock });
   if (parsed.kind === "sqlite") return new SqliteDriver({ ...parsed, ...options });
+  if (parsed.kind === "postgres") return new PostgresDriver({ ...options.postgres, ...parsed, ...options });
   const names = { files: "files", postgres: "Postgres", redis: "Redis" } as const;
   throw new UnsupportedTargetError({ target: describeTarget(parsed), kind: names[parsed.kind] });
 }

@@ -298,6 +298,42 @@ export class ThreadGoneError extends LonghaulError {
   }
 }
 
+/** A thread that must be new has checkpoints already. Nothing was written. */
+export class ThreadExistsError extends LonghaulError {
+  readonly code = "THREAD_EXISTS";
+  readonly threadId: string;
+
+  constructor(fields: { readonly threadId: string }) {
+    super(
+      `Thread ${JSON.stringify(fields.threadId)} has checkpoints already. Choose another id, or delete the thread first.`,
+    );
+    this.threadId = fields.threadId;
+  }
+
+  static override isInstance(error: unknown): error is ThreadExistsError {
+    return hasErrorCode(error, "THREAD_EXISTS");
+  }
+}
+
+/** The checkpoint that was named is not stored. */
+export class NoSuchCheckpointError extends LonghaulError {
+  readonly code = "NO_SUCH_CHECKPOINT";
+  readonly threadId: string;
+  readonly checkpointId: string | undefined;
+
+  constructor(fields: { readonly threadId: string; readonly checkpointId?: string | undefined }) {
+    const which =
+      fields.checkpointId === undefined ? "no checkpoint" : `no checkpoint ${fields.checkpointId}`;
+    super(`Thread ${JSON.stringify(fields.threadId)} has ${which}. Nothing was changed.`);
+    this.threadId = fields.threadId;
+    this.checkpointId = fields.checkpointId;
+  }
+
+  static override isInstance(error: unknown): error is NoSuchCheckpointError {
+    return hasErrorCode(error, "NO_SUCH_CHECKPOINT");
+  }
+}
+
 /** The saver was used after `end()`. */
 export class StorageClosedError extends LonghaulError {
   readonly code = "STORAGE_CLOSED";

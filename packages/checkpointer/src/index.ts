@@ -1,3 +1,5 @@
+export type { PruneOptions, PruneReport } from "./checkpoint/prune.ts";
+export type { Retention, RetentionPolicy } from "./checkpoint/retention.ts";
 export type { SaverStats } from "./checkpoint/stats.ts";
 export type { VerifyProblem, VerifyReport } from "./checkpoint/verify.ts";
 export { CompactSaver, type ThreadInfo } from "./compact-saver.ts";
@@ -27,12 +29,14 @@ export {
   type EncryptionFault,
   FencedWriterError,
   InvalidAddressError,
+  NoSuchCheckpointError,
   type RecordPlace,
   RecordTooLargeError,
   StorageBusyError,
   StorageClosedError,
   StorageConnectionError,
   StorageWriteError,
+  ThreadExistsError,
   ThreadGoneError,
   UnreadableTargetError,
   UnstorableValueError,
@@ -40,4 +44,4 @@ export {
   VersionConflictError,
 } from "./errors.ts";
 export { pinCheckpointer } from "./pin-checkpointer.ts";
-export type { CompactSaverOptions } from "./saver-options.ts";
+export type { CompactSaverOptions, PostgresPoolOptions } from "./saver-options.ts";

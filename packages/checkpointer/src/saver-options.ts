@@ -6,6 +6,7 @@ import {
   type OptionKeys,
   withSystemDeps,
 } from "@longhaul/core";
+import { checkRetention, type Retention } from "./checkpoint/retention.ts";
 import type { Compression } from "./encoding/codecs.ts";
 import type { SealerOptions } from "./encoding/sealer.ts";
 import { EncryptionError } from "./errors.ts";
@@ -44,16 +45,34 @@ export interface CompactSaverOptions {
    * @default {}
    */
   readonly reviveClasses?: Readonly<Record<string, new (...args: never[]) => unknown>> | undefined;
-  /** Receives `checkpoint.forked`. @default none */
+  /** Of the connections to Postgres, where the target is one. @default 10 connections, 10 s to connect, 30 s for a statement */
+  readonly postgres?: PostgresPoolOptions | undefined;
+  /**
+   * Which checkpoints are kept. Pruning happens when the status of a run changes (channel `_longhaulRun`) and by `prune`, never by a timer.
+   * @default "all"
+   */
+  readonly retention?: Retention | undefined;
+  /** Receives `checkpoint.forked`, `checkpoint.pruned` and `checkpoint.prune_failed`. @default none */
   readonly events?: EventSink | undefined;
   /** Clock, random and ids, for tests. @default the system's */
   readonly deps?: Partial<Deps> | undefined;
 }
 
+export interface PostgresPoolOptions {
+  /** Connections at most, at least 1. @default 10 */
+  readonly max?: number | undefined;
+  /** Milliseconds. @default 10_000 */
+  readonly connectTimeoutMs?: number | undefined;
+  /** Milliseconds after which the server ends a statement. @default 30_000 */
+  readonly statementTimeoutMs?: number | undefined;
+}
+
 export interface ResolvedSaverOptions {
+  readonly postgres: PostgresPoolOptions;
   readonly sealer: SealerOptions;
   readonly busyWaitMs: number;
   readonly reviveClasses: Readonly<Record<string, new (...args: never[]) => unknown>>;
+  readonly retention: Retention;
   readonly events: EventSink | undefined;
   readonly deps: Deps;
 }
@@ -65,6 +84,8 @@ const KEYS: OptionKeys<CompactSaverOptions> = {
   acceptPlaintext: true,
   busyWaitMs: true,
   reviveClasses: true,
+  postgres: true,
+  retention: true,
   events: true,
   deps: true,
 };
@@ -72,7 +93,14 @@ const KEYS: OptionKeys<CompactSaverOptions> = {
 /** @throws InvalidOptionsError at once for a value that cannot work, and for an unknown key: a saver must not ignore what it was asked. */
 export function resolveSaverOptions(options: CompactSaverOptions = {}): ResolvedSaverOptions {
   checkOptionKeys("options", options, KEYS);
-  const { compression = "deflate", busyWaitMs = 10_000, reviveClasses = {}, events } = options;
+  const {
+    compression = "deflate",
+    busyWaitMs = 10_000,
+    reviveClasses = {},
+    retention = "all",
+    postgres = {},
+    events,
+  } = options;
   if (compression !== "deflate" && compression !== "none") {
     throw new InvalidOptionsError({
       option: "compression",
@@ -92,8 +120,28 @@ export function resolveSaverOptions(options: CompactSaverOptions = {}): Resolved
       throw new InvalidOptionsError({ option: `reviveClasses.${name}`, value, expected: "a class" });
     }
   }
+  checkRetention("retention", retention);
+  checkCounts("postgres", postgres, ["max", "connectTimeoutMs", "statementTimeoutMs"]);
   const sealer = { compression, encryption: encryptionOf(options) };
-  return { sealer, busyWaitMs, reviveClasses, events, deps: withSystemDeps(options.deps) };
+  return {
+    sealer,
+    busyWaitMs,
+    reviveClasses,
+    retention,
+    postgres,
+    events,
+    deps: withSystemDeps(options.deps),
+  };
+}
+
+/** @throws InvalidOptionsError unless each is a whole number above 0 */
+function checkCounts(option: string, given: object, names: readonly string[]): void {
+  for (const [name, value] of Object.entries(given)) {
+    const isKnown = names.includes(name);
+    if (isKnown && (value === undefined || (Number.isSafeInteger(value) && value >= 1))) continue;
+    const expected = isKnown ? "a whole number, at least 1" : `one of ${names.join(", ")}`;
+    throw new InvalidOptionsError({ option: `${option}.${name}`, value, expected });
+  }
 }
 
 const ID_BYTES = 255;

@@ -1,0 +1,103 @@
+import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
+import { deltaChannelHistoryTests, validate } from "@langchain/langgraph-checkpoint-validation";
+import { CompactSaver } from "@longhaul/checkpointer";
+import * as vitest from "vitest";
+import { expect, it } from "vitest";
+import { describePostgres, postgresSchema } from "./servers.ts";
+
+// the official suite takes its functions from the global scope
+const { describe, test, beforeAll, beforeEach, afterAll, afterEach } = vitest;
+Object.assign(globalThis, { describe, it, test, expect, beforeAll, beforeEach, afterAll, afterEach });
+
+const { url } = postgresSchema("saver");
+const meta = { source: "loop" as const, step: 1, parents: {} };
+
+describePostgres("CompactSaver on Postgres", () => {
+  const initializer = {
+    checkpointerName: "CompactSaver on Postgres",
+    createCheckpointer: () => CompactSaver.fromConnString(url),
+    destroyCheckpointer: async (saver: CompactSaver) => {
+      for await (const { threadId } of saver.listThreads()) await saver.deleteThread(threadId);
+      await saver.end();
+    },
+  };
+  // the suite is typed for integer versions and works with any
+  validate(initializer as unknown as Parameters<typeof validate>[0]);
+  deltaChannelHistoryTests(initializer as unknown as Parameters<typeof deltaChannelHistoryTests>[0]);
+
+  it("C13: NUL and odd characters survive in state and metadata, and filters match", async () => {
+    const saver = CompactSaver.fromConnString(url);
+    const odd = {
+      text: "a\u0000b",
+      literal: "\\u0000",
+      "key\u0000": "\ud800",
+      long: "\u0000".repeat(1_000_000),
+    };
+    const config = { configurable: { thread_id: "c13", checkpoint_ns: "" } };
+    const checkpoint = {
+      ...emptyCheckpoint(),
+      id: uuid6(1),
+      channel_values: { odd },
+      channel_versions: { odd: "1" },
+    };
+    const metadata = { ...meta, note: "a\u0000\ud800", literal: "\\u0000" };
+    await saver.put(config, checkpoint, metadata, { odd: "1" });
+    const tuple = await saver.getTuple(config);
+    expect(tuple?.checkpoint.channel_values.odd).toEqual(odd);
+    expect(tuple?.metadata).toEqual(metadata);
+    const found: unknown[] = [];
+    for await (const item of saver.list(config, { filter: { note: "a\u0000\ud800" } as never }))
+      found.push(item.config);
+    expect(found.length).toBe(1);
+    for await (const item of saver.list(config, { filter: { literal: "\u0000" } as never }))
+      expect(item).toBe(undefined);
+    const bad = { configurable: { thread_id: "c\u000013", checkpoint_ns: "" } };
+    await expect(saver.put(bad, checkpoint, meta, { odd: "1" })).rejects.toMatchObject({
+      code: "INVALID_ADDRESS",
+    });
+    await saver.end();
+  });
+
+  it("C7: two savers that go on from one head keep both children", async () => {
+    const [p, q] = [CompactSaver.fromConnString(url), CompactSaver.fromConnString(url)];
+    const root = { configurable: { thread_id: "c7", checkpoint_ns: "" } };
+    const put = (saver: CompactSaver, config: typeof root, n: number) => {
+      const version = saver.getNextVersion("000000001");
+      const checkpoint = {
+        ...emptyCheckpoint(),
+        id: uuid6(n),
+        channel_values: { n },
+        channel_versions: { n: version },
+      };
+      return saver.put(config, checkpoint, meta, { n: version });
+    };
+    const head = (await put(p, root, 1)) as typeof root;
+    const [a, b] = await Promise.all([put(p, head, 2), put(q, head, 3)]);
+    expect((await q.getTuple(a))?.checkpoint.channel_values).toEqual({ n: 2 });
+    expect((await p.getTuple(b))?.checkpoint.channel_values).toEqual({ n: 3 });
+    const writes = [1, 2, 3].map((n) => (n % 2 ? p : q).putWrites(a, [["n", n]], `task ${n}`));
+    await Promise.all(writes);
+    expect((await p.getTuple(a))?.pendingWrites?.length).toBe(3);
+    expect((await p.verify("c7")).problems).toEqual([]);
+    await Promise.all([p.end(), q.end()]);
+  });
+
+  it("a writer whose lease went to another is refused", async () => {
+    const saver = CompactSaver.fromConnString(url);
+    const lease = await saver.leases.acquire("fenced", 60_000);
+    await saver.leases.release(lease);
+    const next = await saver.leases.acquire("fenced", 60_000);
+    const configOf = (token: number) => ({
+      configurable: { thread_id: "fenced", checkpoint_ns: "", longhaul_lease: { token } },
+    });
+    const checkpoint = { ...emptyCheckpoint(), id: uuid6(1) };
+    await expect(saver.put(configOf(lease.token), checkpoint, meta, {})).rejects.toMatchObject({
+      code: "FENCED_WRITER",
+    });
+    const config = await saver.put(configOf(next.token), checkpoint, meta, {});
+    const old = { configurable: { ...config.configurable, longhaul_lease: { token: lease.token } } };
+    await expect(saver.putWrites(old, [["a", 1]], "t")).rejects.toMatchObject({ code: "FENCED_WRITER" });
+    expect((await saver.getTuple(config))?.pendingWrites).toEqual([]);
+    await saver.end();
+  });
+});
