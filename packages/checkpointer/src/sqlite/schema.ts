@@ -25,6 +25,7 @@ CREATE TABLE IF NOT EXISTS heads (
   PRIMARY KEY (thread, ns, checkpoint_id)
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS heads_by_sequence ON heads (thread, sequence);
+CREATE INDEX IF NOT EXISTS heads_by_namespace ON heads (thread, ns, sequence);
 CREATE TABLE IF NOT EXISTS channel_values (
   thread INTEGER NOT NULL,
   ns TEXT NOT NULL,
