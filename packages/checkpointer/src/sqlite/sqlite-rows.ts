@@ -12,7 +12,7 @@ type Found = Record<string, unknown>;
 interface Table {
   readonly kind: RowKind;
   readonly name: string;
-  /** The rest of the primary key after `thread`. */
+  /** What a unique key of the table has after `thread`. */
   readonly key: readonly string[];
   readonly columns: string;
   readonly toRow: (thread: Thread, found: Found) => Row;
@@ -25,7 +25,7 @@ const TABLES: readonly Table[] = [
   {
     kind: "head",
     name: "heads",
-    key: ["ns", "checkpoint_id"],
+    key: ["sequence"],
     columns: "ns, checkpoint_id, parent_id, sequence, data",
     toRow: ({ threadId }, found) => ({
       kind: "head",
