@@ -21,18 +21,23 @@ function worker(...args: string[]): ChildProcess {
 const ended = (child: ChildProcess) =>
   new Promise<number | null>((resolve) => child.once("exit", (code) => resolve(code)));
 
+const told = (child: ChildProcess) =>
+  new Promise<unknown>((resolve) => child.once("message", (message) => resolve(message)));
+
 describe("several processes on one file", () => {
-  it("C14: two processes write 50 steps each, with setup at the same time and a reader that holds a transaction", async () => {
+  it("C14: two processes write 50 steps each while a third holds a read transaction", async () => {
     const path = tempFile();
+    const reader = worker("read", path);
+    await told(reader);
     const children = [worker("write", path, "a"), worker("write", path, "b")];
-    const codes = children.map(ended);
+    expect(await Promise.all(children.map(ended))).toEqual([0, 0]);
+    // held for as long as the others wrote, and saw none of it
+    const held = told(reader);
+    const gone = ended(reader);
+    reader.send("stop");
+    expect(await held).toEqual({ before: 0, after: 0 });
+    expect(await gone).toBe(0);
     const saver = open(path);
-    await saver.setup();
-    const reader = new Database(path, { readonly: true });
-    reader.exec("BEGIN");
-    reader.prepare("SELECT count(*) FROM heads").get();
-    expect(await Promise.all(codes)).toEqual([0, 0]);
-    reader.close();
     for (const name of ["a", "b"]) {
       const stats = await saver.stats(`thread-${name}`);
       expect(stats).toMatchObject({ checkpoints: 51, writes: 150, values: 50 });
@@ -41,6 +46,24 @@ describe("several processes on one file", () => {
       expect((await saver.getTuple(config))?.pendingWrites?.length).toBe(3);
     }
     expect((await saver.records.get({ collection: "shared", thread: "", key: "counter" }))?.value).toBe(100);
+    expect((await saver.verify()).ok).toBe(true);
+  }, 60_000);
+
+  it("C14: four processes set up one new file at the same time, 20 runs each: no lock error, no lost write", async () => {
+    const path = tempFile();
+    const children = [0, 1, 2, 3].map((n) => worker("runs", path, `p${n}`, "20"));
+    expect(await Promise.all(children.map(ended))).toEqual([0, 0, 0, 0]);
+    const saver = open(path);
+    for (let n = 0; n < 4; n++)
+      for (let run = 0; run < 20; run++) {
+        const tuple = await saver.getTuple({ configurable: { thread_id: `p${n}-${run}` } });
+        expect(tuple?.checkpoint.channel_values).toEqual({ text: `p${n} ${run}` });
+        expect(tuple?.pendingWrites?.map(([task, , value]) => [task, value])).toEqual([
+          ["task-0", 0],
+          ["task-1", 1],
+          ["task-2", 2],
+        ]);
+      }
     expect((await saver.verify()).ok).toBe(true);
   }, 60_000);
 

@@ -38,6 +38,37 @@ if (what === "write") {
     }
   }
   await saver.end();
+} else if (what === "runs") {
+  // many short threads, the next as soon as one has ended
+  await saver.setup();
+  const runs = Number(process.argv[5]);
+  for (let run = 0; run < runs; run++) {
+    const version = saver.getNextVersion(undefined);
+    const checkpoint = {
+      ...emptyCheckpoint(),
+      id: uuid6(run),
+      channel_values: { text: `${name} ${run}` },
+      channel_versions: { text: version },
+    };
+    const thread = { configurable: { thread_id: `${name}-${run}` } };
+    const config = await saver.put(thread, checkpoint, meta, { text: version });
+    await Promise.all([0, 1, 2].map((task) => saver.putWrites(config, [["text", task]], `task-${task}`)));
+  }
+  await saver.end();
+} else if (what === "read") {
+  // holds a transaction that began before the others wrote, until it is told to stop
+  await saver.setup();
+  const { default: Database } = await import("better-sqlite3");
+  const reader = new Database(path, { readonly: true });
+  reader.exec("BEGIN");
+  const count = () => (reader.prepare("SELECT count(*) AS n FROM heads").get() as { n: number }).n;
+  const before = count();
+  process.send?.("holding");
+  await new Promise((resolve) => process.once("message", resolve));
+  process.send?.({ before, after: count() });
+  reader.close();
+  await saver.end();
+  process.disconnect?.();
 } else if (what === "die") {
   // the last call is not awaited: what it wrote is whole or absent
   const config = await saver.put(

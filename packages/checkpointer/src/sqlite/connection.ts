@@ -25,6 +25,8 @@ export interface ConnectionOptions {
 const BLOCKING_WAIT_MS = 5;
 const BACKOFF_MS = [1, 2, 5, 10, 20, 40] as const;
 const PAGE_SIZE = 8192;
+/** Bytes. */
+const LOG_LIMIT = 4 * 2 ** 20;
 /** Bytes before which no SQLite file ends. */
 const HEADER_SIZE = 100;
 
@@ -92,8 +94,18 @@ export class Connection {
     this.#closed = true;
     await this.#queue.idle();
     this.#statements.clear();
-    this.#database?.close();
+    const database = this.#database;
     this.#database = undefined;
+    if (!database) return;
+    try {
+      // others may keep the file open, so that SQLite leaves the log as long as it ever was
+      if (!this.#options.readOnly) database.pragma("wal_checkpoint(TRUNCATE)");
+    } catch (error) {
+      // the log is replayed by whoever opens the file next
+      if (codeOf(error) === undefined) throw error;
+    } finally {
+      database.close();
+    }
   }
 
   #enqueue<T>(job: (database: Database) => T): Promise<T> {
@@ -153,13 +165,18 @@ export class Connection {
     if (code.startsWith("SQLITE_IOERR")) return new StorageWriteError({ target, reason: "io", cause: error });
     if (code.startsWith("SQLITE_NOTADB"))
       return new UnreadableTargetError({ target, reason: reasonOf(error), cause: error });
+    if (
+      code.startsWith("SQLITE_CANTOPEN") ||
+      code.startsWith("SQLITE_PERM") ||
+      code.startsWith("SQLITE_AUTH")
+    )
+      return new UnreadableTargetError({ target, reason: reasonOf(error), cause: error });
     // a table or column of ours that is not there, a row that breaks its own constraints: our statements are fixed
-    if (/^SQLITE_(CORRUPT|ERROR|MISMATCH|CONSTRAINT|SCHEMA|FORMAT)/.test(code))
-      return new DamagedRecordError({
-        reason: `the database file is damaged (${reasonOf(error)})`,
-        cause: error,
-      });
-    return error;
+    // a length that no row of ours has (TOOBIG, NOMEM)
+    return new DamagedRecordError({
+      reason: `the database file ${target} is damaged (${reasonOf(error)})`,
+      cause: error,
+    });
   }
 }
 
@@ -206,6 +223,8 @@ function prepare(database: Database): void {
   database.pragma("journal_mode = WAL");
   // a process death loses nothing; what must survive a power loss asks for it
   database.pragma("synchronous = NORMAL");
+  // a log that grew under a long reader goes back to this at the next checkpoint
+  database.pragma(`journal_size_limit = ${LOG_LIMIT}`);
   const isReady =
     database.pragma("application_id", { simple: true }) === APPLICATION_ID &&
     database.pragma("user_version", { simple: true }) === SCHEMA_VERSION;
@@ -224,7 +243,8 @@ function prepare(database: Database): void {
 
 function isBusy(error: unknown): boolean {
   const code = codeOf(error);
-  return code !== undefined && (code.startsWith("SQLITE_BUSY") || code.startsWith("SQLITE_LOCKED"));
+  // PROTOCOL: too many processes began to read the log at once
+  return code !== undefined && /^SQLITE_(BUSY|LOCKED|PROTOCOL)/.test(code);
 }
 
 function codeOf(error: unknown): string | undefined {

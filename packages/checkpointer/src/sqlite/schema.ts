@@ -5,8 +5,8 @@ export const SCHEMA_VERSION = 1;
 
 /**
  * `threads.id` is never used twice, so it is the era of a thread's chunks together with `swept`. `revision` grows with each change of the thread
- * and gives heads their sequence. Chunks are rows with a row id, because they are long and only ever appended; the other tables are small
- * rows in key order.
+ * and gives heads their sequence; heads stand in that order, so that a commit appends. Chunks are rows with a row id, because they are long and
+ * only ever appended; the other tables are small rows in key order. `artifacts_by_thread` pages through a thread's artifacts without sorting them.
  */
 export const SCHEMA = `
 CREATE TABLE IF NOT EXISTS threads (
@@ -22,9 +22,10 @@ CREATE TABLE IF NOT EXISTS heads (
   parent_id TEXT,
   sequence INTEGER NOT NULL,
   data BLOB NOT NULL,
-  PRIMARY KEY (thread, ns, checkpoint_id)
+  PRIMARY KEY (thread, sequence)
 ) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS heads_by_sequence ON heads (thread, sequence);
+CREATE UNIQUE INDEX IF NOT EXISTS heads_by_id ON heads (thread, ns, checkpoint_id);
+CREATE INDEX IF NOT EXISTS heads_by_namespace ON heads (thread, ns, sequence);
 CREATE TABLE IF NOT EXISTS channel_values (
   thread INTEGER NOT NULL,
   ns TEXT NOT NULL,
@@ -70,4 +71,5 @@ CREATE TABLE IF NOT EXISTS artifacts (
   data BLOB NOT NULL
 );
 CREATE UNIQUE INDEX IF NOT EXISTS artifacts_by_ref ON artifacts (thread_id, ref);
+CREATE INDEX IF NOT EXISTS artifacts_by_thread ON artifacts (thread_id);
 `;

@@ -1,4 +1,5 @@
 import type { ArtifactRow, ArtifactTable, Row } from "../driver/driver.ts";
+import { bytes, integer, text } from "./columns.ts";
 import type { Connection } from "./connection.ts";
 
 const LIST_PAGE = 200;
@@ -31,12 +32,12 @@ export class SqliteArtifacts implements ArtifactTable {
   }
 
   get(threadId: string, ref: string): Promise<ArtifactRow | undefined> {
-    return this.#connection.read(
-      () =>
-        this.#connection
-          .statement("SELECT ref, chars, meta, data FROM artifacts WHERE thread_id = ? AND ref = ?")
-          .get(threadId, ref) as ArtifactRow | undefined,
-    );
+    return this.#connection.read(() => {
+      const row = this.#connection
+        .statement("SELECT ref, chars, meta, data FROM artifacts WHERE thread_id = ? AND ref = ?")
+        .get(threadId, ref) as ArtifactRow | undefined;
+      return row && { ...listed(row), data: bytes(row.data, "data") };
+    });
   }
 
   async *list(threadId: string): AsyncIterable<Omit<ArtifactRow, "data">> {
@@ -48,7 +49,7 @@ export class SqliteArtifacts implements ArtifactTable {
           )
           .all(threadId, after),
       )) as Listed[];
-      for (const { ref, chars, meta } of rows) yield { ref, chars, meta };
+      for (const row of rows) yield listed(row);
       const last = rows.at(-1);
       if (!last || rows.length < LIST_PAGE) return;
       after = last.id;
@@ -67,10 +68,24 @@ export class SqliteArtifacts implements ArtifactTable {
           )
           .all(...(wanted === undefined ? [after] : [wanted, after])),
       )) as (Listed & { readonly threadId: string; readonly data: Uint8Array })[];
-      for (const { id: _, ...row } of rows) yield { kind: "artifact", ...row };
+      for (const row of rows)
+        yield {
+          kind: "artifact",
+          threadId: text(row.threadId, "thread_id"),
+          ...listed(row),
+          data: bytes(row.data, "data"),
+        };
       const last = rows.at(-1);
       if (!last || rows.length < ROWS_PAGE) return;
       after = last.id;
     }
   }
+}
+
+function listed(row: Omit<ArtifactRow, "data">): Omit<ArtifactRow, "data"> {
+  return {
+    ref: text(row.ref, "ref"),
+    chars: integer(row.chars, "chars"),
+    meta: bytes(row.meta, "meta"),
+  };
 }

@@ -16,9 +16,11 @@ import type {
   ValueKey,
   WriteRow,
 } from "../driver/driver.ts";
+import { DamagedRecordError, StorageBusyError, StorageWriteError } from "../errors.ts";
+import { bytes, integer, optional, text } from "./columns.ts";
 import { Connection } from "./connection.ts";
 import { SqliteArtifacts } from "./sqlite-artifacts.ts";
-import { SqliteRecords } from "./sqlite-records.ts";
+import { firstVersion, SqliteRecords } from "./sqlite-records.ts";
 import { readRows } from "./sqlite-rows.ts";
 
 export interface SqliteDriverOptions {
@@ -57,7 +59,7 @@ const VACUUM_STEP = 200;
 export class SqliteDriver implements StorageDriver {
   readonly target: string;
   readonly survivesProcess: boolean;
-  readonly powerLoss = "on-request";
+  readonly powerLoss: "on-request" | "none";
   readonly leases = true;
   readonly maxBlobBytes = 900_000_000;
   readonly records: RecordTable;
@@ -67,6 +69,7 @@ export class SqliteDriver implements StorageDriver {
   constructor(options: SqliteDriverOptions) {
     this.target = options.path;
     this.survivesProcess = options.path !== ":memory:";
+    this.powerLoss = this.survivesProcess ? "on-request" : "none";
     this.#connection = new Connection(options);
     this.records = new SqliteRecords(this.#connection, options.deps.clock);
     this.artifacts = new SqliteArtifacts(this.#connection);
@@ -155,9 +158,9 @@ export class SqliteDriver implements StorageDriver {
         this.#sql("DELETE FROM artifacts WHERE thread_id = ?").run(threadId);
         const key = { collection: "generations", thread: "", key: threadId };
         this.#sql(
-          `INSERT INTO records (collection, thread_id, key, version, expires_at, data) VALUES (?, ?, ?, 1, NULL, ?)
+          `INSERT INTO records (collection, thread_id, key, version, expires_at, data) VALUES (?, ?, ?, ?, NULL, ?)
            ON CONFLICT DO UPDATE SET version = version + 1, expires_at = NULL, data = excluded.data`,
-        ).run(key.collection, key.thread, key.key, raise(this.#record(key)));
+        ).run(key.collection, key.thread, key.key, firstVersion(), raise(this.#record(key)));
       },
       // an effect must not be taken for done because the deletion was lost
       { durable: true },
@@ -229,7 +232,14 @@ export class SqliteDriver implements StorageDriver {
       const rows = this.#sql(
         'SELECT task_id AS taskId, idx AS "index", task_path AS taskPath, channel, data FROM writes WHERE thread = ? AND ns = ? AND checkpoint_id = ?',
       ).all(thread.id, address.namespace, address.checkpointId) as WriteRow[];
-      return channels ? rows.filter((row) => channels.includes(row.channel)) : rows;
+      const wanted = channels ? rows.filter((row) => channels.includes(row.channel)) : rows;
+      return wanted.map((row) => ({
+        taskId: text(row.taskId, "task_id"),
+        index: integer(row.index, "idx"),
+        taskPath: text(row.taskPath, "task_path"),
+        channel: text(row.channel, "channel"),
+        data: bytes(row.data, "data"),
+      }));
     });
   }
 
@@ -252,7 +262,7 @@ export class SqliteDriver implements StorageDriver {
       const statement = this.#sql("SELECT data FROM chunks WHERE thread = ? AND hash = ?");
       for (const hash of hashes) {
         const row = statement.get(thread.id, hashBytes(hash)) as { data: Uint8Array } | undefined;
-        if (row) found.set(hash, row.data);
+        if (row) found.set(hash, bytes(row.data, "data"));
       }
       return found;
     });
@@ -267,7 +277,11 @@ export class SqliteDriver implements StorageDriver {
         ).get({ 1: id }),
       )) as { checkpoints: number; latest: string | null };
       if (row.latest !== null)
-        yield { threadId, checkpoints: row.checkpoints, latestCheckpointId: row.latest };
+        yield {
+          threadId,
+          checkpoints: row.checkpoints,
+          latestCheckpointId: text(row.latest, "checkpoint_id"),
+        };
     }
   }
 
@@ -278,7 +292,17 @@ export class SqliteDriver implements StorageDriver {
     if (wants("artifact")) yield* (this.artifacts as SqliteArtifacts).rows(threadId);
   }
 
-  check(): Promise<readonly string[]> {
+  async check(): Promise<readonly string[]> {
+    try {
+      return await this.#check();
+    } catch (error) {
+      // so damaged that not even the check runs through
+      if (DamagedRecordError.isInstance(error)) return [error.reason];
+      throw error;
+    }
+  }
+
+  #check(): Promise<readonly string[]> {
     return this.#connection.read((database) => {
       const answers = (database.pragma("integrity_check(100)") as { integrity_check: string }[])
         .map((row) => row.integrity_check)
@@ -308,15 +332,24 @@ export class SqliteDriver implements StorageDriver {
           `SELECT id, thread_id AS threadId FROM threads WHERE id > ? ORDER BY id LIMIT ${THREADS_PAGE}`,
         ).all(after),
       )) as { id: number; threadId: string }[];
-      yield* rows;
+      for (const row of rows) yield { id: integer(row.id, "id"), threadId: text(row.threadId, "thread_id") };
       const last = rows.at(-1);
       if (!last || rows.length < THREADS_PAGE) return;
       after = last.id;
     }
   }
 
-  /** Gives freed pages back to the file system, a few at a time, so that other writers come in between. */
+  /** What was asked for is done by now, so that a lock of others or a full disk is no failure: the pages are used for new rows. */
   async #shrink(): Promise<void> {
+    try {
+      await this.#vacuum();
+    } catch (error) {
+      if (!StorageBusyError.isInstance(error) && !StorageWriteError.isInstance(error)) throw error;
+    }
+  }
+
+  /** Gives freed pages back to the file system, a few at a time, so that other writers come in between. */
+  async #vacuum(): Promise<void> {
     for (let before = Number.POSITIVE_INFINITY; ; ) {
       const free = await this.#connection.read((database) =>
         Number(database.pragma("freelist_count", { simple: true })),
@@ -329,9 +362,16 @@ export class SqliteDriver implements StorageDriver {
   }
 
   #thread(threadId: string): ThreadKey | undefined {
-    return this.#sql("SELECT id, revision, swept FROM threads WHERE thread_id = ?").get(threadId) as
+    const row = this.#sql("SELECT id, revision, swept FROM threads WHERE thread_id = ?").get(threadId) as
       | ThreadKey
       | undefined;
+    return (
+      row && {
+        id: integer(row.id, "id"),
+        revision: integer(row.revision, "revision"),
+        swept: integer(row.swept, "swept"),
+      }
+    );
   }
 
   #addThread(threadId: string): ThreadKey {
@@ -345,14 +385,14 @@ export class SqliteDriver implements StorageDriver {
       key.thread,
       key.key,
     ) as { data: Uint8Array } | undefined;
-    return row?.data;
+    return row && bytes(row.data, "data");
   }
 
   #value(thread: number, namespace: string, { channel, version }: ValueKey): Uint8Array | undefined {
     const row = this.#sql(
       "SELECT data FROM channel_values WHERE thread = ? AND ns = ? AND channel = ? AND version = ?",
     ).get(thread, namespace, channel, version) as { data: Uint8Array } | undefined;
-    return row?.data;
+    return row && bytes(row.data, "data");
   }
 
   #putValues(thread: number, { namespace, values, isSame }: Batch): void {
@@ -418,11 +458,11 @@ function hashBytes(hash: string): Buffer {
 function toHead(threadId: string, row: StoredHead): HeadRow {
   return {
     threadId,
-    namespace: row.ns,
-    checkpointId: row.checkpoint_id,
-    parentId: row.parent_id ?? undefined,
-    sequence: row.sequence,
-    data: row.data,
+    namespace: text(row.ns, "ns"),
+    checkpointId: text(row.checkpoint_id, "checkpoint_id"),
+    parentId: optional(row.parent_id, "parent_id", text),
+    sequence: integer(row.sequence, "sequence"),
+    data: bytes(row.data, "data"),
   };
 }
 

@@ -1,6 +1,8 @@
 import { randomInt } from "node:crypto";
 import type { Clock, RecordKey } from "@longhaul/core";
 import type { RecordRow, RecordTable, Row } from "../driver/driver.ts";
+import { DamagedRecordError } from "../errors.ts";
+import { bytes, integer, text } from "./columns.ts";
 import type { Connection } from "./connection.ts";
 
 interface Stored {
@@ -45,7 +47,7 @@ export class SqliteRecords implements RecordTable {
           return { ok: false as const, current: isLive ? toRecord(row) : undefined };
         // No version comes twice under a key, not after an expiry and not after a delete: a late writer must not take the
         // new record for the one that it read.
-        const version = row ? row.version + 1 : randomInt(1, 2 ** 40);
+        const version = row ? integer(row.version, "version") + 1 : firstVersion();
         this.#connection
           .statement(
             "INSERT OR REPLACE INTO records (collection, thread_id, key, version, expires_at, data) VALUES (?, ?, ?, ?, ?, ?)",
@@ -81,7 +83,7 @@ export class SqliteRecords implements RecordTable {
       )) as Stored[];
       for (const row of rows) {
         // keys with the prefix stand together from its first on
-        if (!row.key.startsWith(prefix)) return;
+        if (!text(row.key, "key").startsWith(prefix)) return;
         if (this.#isLive(row)) yield toRecord(row);
       }
       if (rows.length < PAGE) return;
@@ -124,15 +126,31 @@ export class SqliteRecords implements RecordTable {
   }
 
   #isLive(row: Stored): boolean {
-    return row.expires_at === null || row.expires_at > this.#clock.now();
+    const expiresAt = expiryOf(row);
+    return expiresAt === undefined || expiresAt > this.#clock.now();
   }
+}
+
+/** Far from every earlier one under the key, of which nothing may be left to count on from. */
+export function firstVersion(): number {
+  return randomInt(1, 2 ** 40);
+}
+
+function expiryOf({ expires_at: value }: Stored): number | undefined {
+  if (value === null) return undefined;
+  if (typeof value === "number") return value;
+  throw new DamagedRecordError({ reason: "the column expires_at of a row of the database is not a number" });
 }
 
 function toRecord(row: Stored): RecordRow {
   return {
-    key: { collection: row.collection, thread: row.thread_id, key: row.key },
-    version: row.version,
-    expiresAt: row.expires_at ?? undefined,
-    data: row.data,
+    key: {
+      collection: text(row.collection, "collection"),
+      thread: text(row.thread_id, "thread_id"),
+      key: text(row.key, "key"),
+    },
+    version: integer(row.version, "version"),
+    expiresAt: expiryOf(row),
+    data: bytes(row.data, "data"),
   };
 }

@@ -1,4 +1,5 @@
 import type { Row, RowKind } from "../driver/driver.ts";
+import { bytes, integer, optional, text } from "./columns.ts";
 import type { Connection } from "./connection.ts";
 
 interface Thread {
@@ -6,12 +7,12 @@ interface Thread {
   readonly threadId: string;
 }
 
-type Found = Record<string, unknown> & { readonly data: Uint8Array };
+type Found = Record<string, unknown>;
 
 interface Table {
   readonly kind: RowKind;
   readonly name: string;
-  /** The rest of the primary key after `thread`. */
+  /** What a unique key of the table has after `thread`. */
   readonly key: readonly string[];
   readonly columns: string;
   readonly toRow: (thread: Thread, found: Found) => Row;
@@ -24,16 +25,16 @@ const TABLES: readonly Table[] = [
   {
     kind: "head",
     name: "heads",
-    key: ["ns", "checkpoint_id"],
+    key: ["sequence"],
     columns: "ns, checkpoint_id, parent_id, sequence, data",
     toRow: ({ threadId }, found) => ({
       kind: "head",
       threadId,
-      namespace: found.ns as string,
-      checkpointId: found.checkpoint_id as string,
-      parentId: (found.parent_id as string | null) ?? undefined,
-      sequence: found.sequence as number,
-      data: found.data,
+      namespace: text(found.ns, "ns"),
+      checkpointId: text(found.checkpoint_id, "checkpoint_id"),
+      parentId: optional(found.parent_id, "parent_id", text),
+      sequence: integer(found.sequence, "sequence"),
+      data: bytes(found.data, "data"),
     }),
   },
   {
@@ -44,10 +45,10 @@ const TABLES: readonly Table[] = [
     toRow: ({ threadId }, found) => ({
       kind: "value",
       threadId,
-      namespace: found.ns as string,
-      channel: found.channel as string,
-      version: found.version as string,
-      data: found.data,
+      namespace: text(found.ns, "ns"),
+      channel: text(found.channel, "channel"),
+      version: text(found.version, "version"),
+      data: bytes(found.data, "data"),
     }),
   },
   {
@@ -58,25 +59,26 @@ const TABLES: readonly Table[] = [
     toRow: ({ threadId }, found) => ({
       kind: "write",
       threadId,
-      namespace: found.ns as string,
-      checkpointId: found.checkpoint_id as string,
-      taskId: found.task_id as string,
-      index: found.idx as number,
-      taskPath: found.task_path as string,
-      channel: found.channel as string,
-      data: found.data,
+      namespace: text(found.ns, "ns"),
+      checkpointId: text(found.checkpoint_id, "checkpoint_id"),
+      taskId: text(found.task_id, "task_id"),
+      index: integer(found.idx, "idx"),
+      taskPath: text(found.task_path, "task_path"),
+      channel: text(found.channel, "channel"),
+      data: bytes(found.data, "data"),
     }),
   },
   {
     kind: "chunk",
     name: "chunks",
-    key: ["id"],
-    columns: "id, hash, data",
+    // the index by hash gives this order; by id each page would sort all chunks of the thread
+    key: ["hash"],
+    columns: "hash, data",
     toRow: ({ threadId }, found) => ({
       kind: "chunk",
       threadId,
-      hash: Buffer.from(found.hash as Uint8Array).toString("base64url"),
-      data: found.data,
+      hash: Buffer.from(bytes(found.hash, "hash")).toString("base64url"),
+      data: bytes(found.data, "data"),
     }),
   },
 ];
