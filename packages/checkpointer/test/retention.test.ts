@@ -164,7 +164,7 @@ describe.each(TARGETS)("retention on %s", (_name, target) => {
   it("recommended: running keeps 10 and milestones, done the last and milestones, failed the last", async () => {
     const events: LonghaulEvent[] = [];
     const saver = open(target(), { retention: "recommended", events: (event) => void events.push(event) });
-    const memory = (cutoff: string) => ({
+    const memory = (cutoff?: string) => ({
       v: 1,
       epoch: 0,
       appliedResets: [],
@@ -185,7 +185,7 @@ describe.each(TARGETS)("retention on %s", (_name, target) => {
       config = await put(saver, config, n, { values, versions });
       versions = (await saver.getTuple(config))?.checkpoint.channel_versions as Record<string, string>;
     };
-    await step(1, { _longhaulRun: run("RUNNING"), _longhaulMemory: memory("a") });
+    await step(1, { _longhaulRun: run("RUNNING"), _longhaulMemory: memory() });
     for (let n = 2; n <= 20; n++) await step(n, n === 5 ? { _longhaulMemory: memory("b") } : { note: n });
     expect((await stepsOf(saver)).length).toBe(20);
     await step(21, { _longhaulRun: run("PAUSED") });

@@ -158,8 +158,9 @@ async function milestonesOf({ reader, marks }: PruneParts, index: ThreadIndex): 
   const found = new Set<string>();
   for (const mark of await marks.of(index.threadId)) found.add(headId(mark.namespace, mark.checkpointId));
   const seen = new Map<string, string>();
-  const stateOf = async ({ row, head }: IndexedHead, channel: string): Promise<string> => {
-    if (!head.values.includes(channel)) return "";
+  const stateOf = async (at: IndexedHead | undefined, channel: Milestone): Promise<string> => {
+    if (!at?.head.values.includes(channel)) return decisiveOf(channel, undefined);
+    const { row, head } = at;
     const key = valueKeyOf(row.namespace, channel, String(head.versions[channel]));
     let state = seen.get(key);
     if (state === undefined) {
@@ -169,12 +170,11 @@ async function milestonesOf({ reader, marks }: PruneParts, index: ThreadIndex): 
     return state;
   };
   for (const [id, at] of index.heads) {
-    const parent =
-      at.row.parentId === undefined ? undefined : index.heads.get(headId(at.row.namespace, at.row.parentId));
-    if (!parent) continue;
-    for (const channel of ["_longhaulMemory", "_longhaulBudget"])
+    // an earlier prune has linked it to the nearest ancestor that stayed
+    const parent = index.heads.get(idOf(at.row, at.row.parentId) ?? "");
+    for (const channel of MILESTONES)
       if (
-        isChanged(at.head, parent.head, channel) &&
+        isChanged(at.head, parent?.head, channel) &&
         (await stateOf(at, channel)) !== (await stateOf(parent, channel))
       )
         found.add(id);
@@ -182,12 +182,15 @@ async function milestonesOf({ reader, marks }: PruneParts, index: ThreadIndex): 
   return found;
 }
 
-function isChanged(head: Head, parent: Head, channel: string): boolean {
-  return head.versions[channel] !== parent.versions[channel];
+const MILESTONES = ["_longhaulMemory", "_longhaulBudget"] as const;
+type Milestone = (typeof MILESTONES)[number];
+
+function isChanged(head: Head, parent: Head | undefined, channel: string): boolean {
+  return head.versions[channel] !== parent?.versions[channel];
 }
 
 /** The part of a channel whose change is a milestone. */
-function decisiveOf(channel: string, value: unknown): string {
+function decisiveOf(channel: Milestone, value: unknown): string {
   if (channel === "_longhaulBudget") return readBudgetMirror(value)?.phase ?? "";
   const { epoch, cutoff } = readMemoryState(value);
   return JSON.stringify([epoch, cutoff ?? null]);
