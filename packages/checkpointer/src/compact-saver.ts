@@ -137,7 +137,7 @@ export class CompactSaver extends BaseCheckpointSaver<string> implements Longhau
     if (config.configurable?.thread_id === undefined) return undefined;
     const { threadId, namespace, checkpointId } = addressOf(config);
     const row = await this.#driver.head(threadId, namespace, checkpointId);
-    return row && this.#reader.tuple(row);
+    return row && this.#reader.current(row);
   }
 
   /** Newest first. Holds the addresses in memory, reads one checkpoint at a time. `limit` 0 gives none. */

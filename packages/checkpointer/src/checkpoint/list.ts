@@ -30,8 +30,11 @@ export async function* listTuples(
     const metadata = head.meta as Record<string, unknown>;
     if (!wanted.every(([key, value]) => Object.hasOwn(metadata, key) && isEqual(metadata[key], value)))
       continue;
+    const tuple = await reader.current(row, head);
+    // pruned or deleted meanwhile
+    if (!tuple) continue;
     left -= 1;
-    yield await reader.tuple(row, head);
+    yield tuple;
   }
 }
 

@@ -1,12 +1,12 @@
 import { type RunStatus, readBudgetMirror, readMemoryState, readRunState } from "@longhaul/core";
 import type { StorageDriver, Sweep } from "../driver/driver.ts";
 import { place } from "../encoding/place.ts";
-import { StorageBusyError } from "../errors.ts";
+import { DamagedRecordError, StorageBusyError } from "../errors.ts";
 import type { Codec } from "./codec.ts";
 import type { Head } from "./head.ts";
 import type { Marks } from "./marks.ts";
 import type { Reader } from "./reader.ts";
-import { keptHeads, policyFor, type Retention } from "./retention.ts";
+import { keptHeads, policyFor, type Retention, type RetentionPolicy } from "./retention.ts";
 import { headId, type IndexedHead, indexThread, type ThreadIndex, valueKeyOf } from "./thread-index.ts";
 
 export interface PruneOptions {
@@ -60,9 +60,22 @@ export async function pruneThread(
       removedValues: 0,
       removedChunks: 0,
     };
-    const policy = index && policyFor(retention, await statusOf(parts, index));
-    if (!index || !policy) return { ...none, removedRecords: 0 };
-    const milestones = policy.milestones === false ? new Set<string>() : await milestonesOf(parts, index);
+    if (!index) return { ...none, removedRecords: 0 };
+    let policy: RetentionPolicy | undefined;
+    let milestones = new Set<string>();
+    try {
+      policy = policyFor(retention, await statusOf(parts, index));
+      if (policy && policy.milestones !== false) milestones = await milestonesOf(parts, index);
+    } catch (error) {
+      // another prune took what this one was about to read
+      if (
+        DamagedRecordError.isInstance(error) &&
+        (await driver.thread(threadId))?.revision !== index.revision
+      )
+        continue;
+      throw error;
+    }
+    if (!policy) return { ...none, removedRecords: 0 };
     const kept = keptHeads(index, policy, { now: now(), milestones });
     const sweep = sweepOf(index, kept, codec);
     const report = {

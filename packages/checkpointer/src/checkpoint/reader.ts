@@ -32,6 +32,29 @@ export class Reader {
     );
   }
 
+  /**
+   * As `tuple`, beside a prune or a deletion: what is missing because the checkpoint went is no damage. Undefined when it went.
+   */
+  async current(row: HeadRow, head?: Head): Promise<CheckpointTuple | undefined> {
+    const { threadId, namespace, checkpointId } = row;
+    try {
+      return await this.tuple(row, head);
+    } catch (error) {
+      if (!DamagedRecordError.isInstance(error)) throw error;
+    }
+    for (;;) {
+      const era = (await this.#driver.thread(threadId))?.era;
+      const again = await this.#driver.head(threadId, namespace, checkpointId);
+      if (!again) return undefined;
+      try {
+        return await this.tuple(again);
+      } catch (error) {
+        if (!DamagedRecordError.isInstance(error)) throw error;
+        if ((await this.#driver.thread(threadId))?.era === era) throw error;
+      }
+    }
+  }
+
   async tuple(row: HeadRow, head: Head = this.head(row)): Promise<CheckpointTuple> {
     const values = await this.values(row, head, head.values);
     const checkpoint: Checkpoint = {
