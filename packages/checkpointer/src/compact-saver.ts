@@ -24,8 +24,11 @@ import { Codec } from "./checkpoint/codec.ts";
 import { addressOf, configOf } from "./checkpoint/config.ts";
 import { copyThread } from "./checkpoint/copy-thread.ts";
 import { deltaHistory } from "./checkpoint/delta-history.ts";
+import { exportThread } from "./checkpoint/export-thread.ts";
+import { type ImportOptions, importThread } from "./checkpoint/import-thread.ts";
 import { listTuples } from "./checkpoint/list.ts";
 import { Marks } from "./checkpoint/marks.ts";
+import { type MigrateOptions, type MigrateReport, migrateFrom } from "./checkpoint/migrate-from.ts";
 import { type PruneOptions, type PruneReport, pruneThread } from "./checkpoint/prune.ts";
 import { Reader } from "./checkpoint/reader.ts";
 import { checkRetention, type Retention } from "./checkpoint/retention.ts";
@@ -265,6 +268,48 @@ export class CompactSaver extends BaseCheckpointSaver<string> implements Longhau
     await this.#writer.idle();
     if (!(await this.#driver.thread(source))) throw new NoSuchCheckpointError({ threadId: source });
     await copyThread({ driver: this.#driver, codec: this.#codec, marks: this.#marks }, source, target);
+  }
+
+  /**
+   * A thread as JSON Lines, one line at a time without line ends; the forms are in docs/stored-format.md. Readable, not encrypted, size in
+   * proportion to what is stored. Ledgers (effects, budgets, runs) are not in it.
+   *
+   * @throws NoSuchCheckpointError when the thread has no checkpoints
+   */
+  async *exportThread(threadId: string): AsyncGenerator<string> {
+    const id = storable("thread_id", threadId);
+    await this.#writer.idle();
+    yield* exportThread({ driver: this.#driver, codec: this.#codec, marks: this.#marks }, id);
+  }
+
+  /**
+   * Stores what `exportThread` gave, here or anywhere. Nothing of it is seen before all of it is there.
+   *
+   * @throws ImportError for a file that is damaged, cut or foreign; ThreadExistsError when the thread is there already
+   */
+  async importThread(
+    lines: AsyncIterable<string> | Iterable<string>,
+    options: ImportOptions = {},
+  ): Promise<void> {
+    await importThread({ driver: this.#driver, codec: this.#codec, marks: this.#marks }, lines, options);
+  }
+
+  /**
+   * Takes over threads of another saver, official or not: all namespaces, pending writes, forks. May be repeated; what is there is skipped.
+   *
+   * @param threadIds default: all that the other saver lists
+   */
+  migrateFrom(
+    saver: BaseCheckpointSaver,
+    threadIds?: readonly string[],
+    options: MigrateOptions = {},
+  ): Promise<MigrateReport> {
+    const has = async (config: RunnableConfig) => {
+      const { threadId, namespace, checkpointId } = addressOf(config);
+      return (await this.#driver.head(threadId, namespace, checkpointId)) !== undefined;
+    };
+    const target = { has, put: this.put.bind(this), putWrites: this.putWrites.bind(this) };
+    return migrateFrom(saver, target, threadIds, options);
   }
 
   /** Threads that have checkpoints, oldest first. */

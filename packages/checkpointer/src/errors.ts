@@ -334,6 +334,26 @@ export class NoSuchCheckpointError extends LonghaulError {
   }
 }
 
+/** What was given to `importThread` is not a whole, undamaged export. Nothing was stored. */
+export class ImportError extends LonghaulError {
+  readonly code = "IMPORT";
+  /** From 1. */
+  readonly line: number;
+  readonly reason: string;
+
+  constructor(fields: { readonly line: number; readonly reason: string; readonly cause?: unknown }) {
+    super(`Line ${fields.line} cannot be imported: ${fields.reason}. Nothing was stored.`, {
+      cause: fields.cause,
+    });
+    this.line = fields.line;
+    this.reason = fields.reason;
+  }
+
+  static override isInstance(error: unknown): error is ImportError {
+    return hasErrorCode(error, "IMPORT");
+  }
+}
+
 /** The saver was used after `end()`. */
 export class StorageClosedError extends LonghaulError {
   readonly code = "STORAGE_CLOSED";

@@ -1,3 +1,5 @@
+export type { ImportOptions } from "./checkpoint/import-thread.ts";
+export type { MigrateOptions, MigrateProgress, MigrateReport } from "./checkpoint/migrate-from.ts";
 export type { PruneOptions, PruneReport } from "./checkpoint/prune.ts";
 export type { Retention, RetentionPolicy } from "./checkpoint/retention.ts";
 export type { SaverStats } from "./checkpoint/stats.ts";
@@ -28,6 +30,7 @@ export {
   EncryptionError,
   type EncryptionFault,
   FencedWriterError,
+  ImportError,
   InvalidAddressError,
   NoSuchCheckpointError,
   type RecordPlace,
