@@ -5,6 +5,7 @@ export type { Retention, RetentionPolicy } from "./checkpoint/retention.ts";
 export type { SaverStats } from "./checkpoint/stats.ts";
 export type { VerifyProblem, VerifyReport } from "./checkpoint/verify.ts";
 export { CompactSaver, type ThreadInfo } from "./compact-saver.ts";
+export { type CompactSerdeOptions, compactSerde } from "./compact-serde.ts";
 export type {
   ArtifactRow,
   ArtifactTable,

@@ -28,6 +28,8 @@ class Point {
   y = [2];
 }
 class Stranger {}
+class OwnDate extends Date {}
+class OwnPattern extends RegExp {}
 
 const classes = () => new ClassTable({ Point });
 
@@ -77,6 +79,7 @@ describe("values", () => {
   const invalid = new Date(Number.NaN);
   const nested = new Error("outer", { cause: new TypeError("inner") });
   Object.assign(nested, { code: "E_X", detail: { a: 1 } });
+  const overlaid = new Uint8Array([1, 2, 3, 4, 5, 6, 7, 8]).buffer;
   const sticky = /a+/giy;
   sticky.lastIndex = 3;
 
@@ -103,6 +106,8 @@ describe("values", () => {
     ["bytes", [new Uint8Array([0, 255]), Buffer.from("héllo"), new Uint8Array([1, 2, 3, 4]).subarray(1, 3)]],
     ["typed arrays", [new Float64Array([1.5, Number.NaN]), new BigInt64Array([-1n]), new Int16Array([])]],
     ["buffers", [new Uint8Array([7, 8]).buffer, new DataView(new Uint8Array([9, 1]).buffer)]],
+    ["views of one buffer", [new Uint8Array(overlaid), new Uint8Array(overlaid, 4)]],
+    ["frozen objects", Object.freeze({ a: Object.freeze([1]) })],
     ["sparse arrays", sparse],
     ["a long sparse array", Object.assign(new Array(1_000_000_000), { 5: "x" }).slice(0, 20)],
     ["arrays with keys", keyed],
@@ -152,6 +157,10 @@ describe("values", () => {
     ["a promise", { p: [Promise.resolve(1)] }, "state.files.p[0]"],
     ["an unknown class", new Map([["k", new Stranger()]]), "state.files.value(0)"],
     ["a subclass of an error", { e: new (class Odd extends Error {})("x") }, "state.files.e"],
+    ["a subclass of a date", { d: new OwnDate(1) }, "state.files.d"],
+    ["a subclass of a pattern", [new OwnPattern("a")], "state.files[0]"],
+    ["fields on a date", [Object.assign(new Date(1), { x: 1 })], "state.files[0]"],
+    ["shared memory", { m: new SharedArrayBuffer(4) }, "state.files.m"],
     ["a weak map", new Set([new WeakMap()]), "state.files.item(0)"],
     ["a boxed string", [new String("x")], "state.files[0]"],
     [
@@ -172,16 +181,32 @@ describe("values", () => {
     expect(() => new Encoder(classes()).encode([shared, { shared }], "state.x")).not.toThrow();
   });
 
-  it("20,000 levels come back without overflow", async () => {
+  it("C11: getters, proxies and views of shared memory come back as what they showed", async () => {
+    const getter = {
+      get a() {
+        return 1;
+      },
+    };
+    const memory = new Uint8Array(new SharedArrayBuffer(2)).fill(9);
+    const read = await reload([getter, new Proxy({ a: 1 }, {}), new Proxy([1], {}), memory]);
+    expect(read).toStrictEqual([{ a: 1 }, { a: 1 }, [1], new Uint8Array([9, 9])]);
+  });
+
+  it("a string of 64 MB comes back", async () => {
+    const text = "ab".repeat(32 * 1024 * 1024);
+    expect((await reload(text)) === text).toBe(true);
+  });
+
+  it("100,000 levels come back without overflow", async () => {
     let deep: unknown = "bottom";
-    for (let i = 0; i < 20_000; i++) deep = i % 2 === 0 ? [deep] : { d: deep };
+    for (let i = 0; i < 100_000; i++) deep = i % 2 === 0 ? [deep] : { d: deep };
     let read = await reload(deep);
     let levels = 0;
     while (typeof read === "object" && read !== null) {
       read = Array.isArray(read) ? read[0] : (read as { d: unknown }).d;
       levels++;
     }
-    expect([read, levels]).toEqual(["bottom", 20_000]);
+    expect([read, levels]).toEqual(["bottom", 100_000]);
   });
 
   it("any JSON-like value survives, and equal values have equal text", async () => {
