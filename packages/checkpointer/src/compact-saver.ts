@@ -41,6 +41,7 @@ import type { StorageDriver, ThreadRow } from "./driver/driver.ts";
 import { place } from "./encoding/place.ts";
 import { Sealer } from "./encoding/sealer.ts";
 import { InvalidAddressError, NoSuchCheckpointError, UnsupportedTargetError } from "./errors.ts";
+import { FileDriver } from "./file/file-driver.ts";
 import { SealedArtifacts } from "./ledger/sealed-artifacts.ts";
 import { SealedRecords } from "./ledger/sealed-records.ts";
 import { MemoryDriver } from "./memory/memory-driver.ts";
@@ -120,7 +121,10 @@ export class CompactSaver extends BaseCheckpointSaver<string> implements Longhau
    * @throws UnsupportedTargetError for `file:`, `postgres:` and `redis:`, which have no driver yet.
    */
   static fromConnString(target: string, options: CompactSaverOptions = {}): CompactSaver {
-    return new CompactSaver(driverFor(target, resolveSaverOptions(options)), options);
+    const driver = driverFor(target, resolveSaverOptions(options));
+    // a journal of JSON lines is there to be read
+    const isReadable = driver instanceof FileDriver && options.compression === undefined;
+    return new CompactSaver(driver, isReadable ? { ...options, compression: "none" } : options);
   }
 
   /** Opens, and creates or migrates tables. Optional, idempotent, safe in several processes at once. */
@@ -345,6 +349,7 @@ function driverFor(target: string, options: ResolvedSaverOptions): StorageDriver
   if (target === ":memory:") return new MemoryDriver({ clock: options.deps.clock });
   if (parsed.kind === "sqlite") return new SqliteDriver({ ...parsed, ...options });
   if (parsed.kind === "postgres") return new PostgresDriver({ ...options.postgres, ...parsed, ...options });
+  if (parsed.kind === "files") return new FileDriver({ ...parsed, ...options });
   const names = { files: "files", postgres: "Postgres", redis: "Redis" } as const;
   throw new UnsupportedTargetError({ target: describeTarget(parsed), kind: names[parsed.kind] });
 }

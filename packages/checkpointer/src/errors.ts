@@ -334,6 +334,23 @@ export class NoSuchCheckpointError extends LonghaulError {
   }
 }
 
+/** The storage cannot hold leases, so it cannot keep two workers from driving one thread. */
+export class LeasesUnsupportedError extends LonghaulError {
+  readonly code = "LEASES_UNSUPPORTED";
+  readonly target: string;
+
+  constructor(fields: { readonly target: string }) {
+    super(
+      `${fields.target} cannot hold leases. Use SQLite, Postgres or Redis where several workers may drive one thread.`,
+    );
+    this.target = fields.target;
+  }
+
+  static override isInstance(error: unknown): error is LeasesUnsupportedError {
+    return hasErrorCode(error, "LEASES_UNSUPPORTED");
+  }
+}
+
 /** What was given to `importThread` is not a whole, undamaged export. Nothing was stored. */
 export class ImportError extends LonghaulError {
   readonly code = "IMPORT";

@@ -33,6 +33,7 @@ export {
   FencedWriterError,
   ImportError,
   InvalidAddressError,
+  LeasesUnsupportedError,
   NoSuchCheckpointError,
   type RecordPlace,
   RecordTooLargeError,

@@ -10,6 +10,7 @@ import { open, tempFile } from "./temp.ts";
 const TARGETS = [
   ["memory", () => ":memory:"],
   ["SQLite", () => tempFile()],
+  ["files", () => `file:${tempFile("threads")}`],
 ] as const;
 
 interface Step {

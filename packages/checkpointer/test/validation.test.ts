@@ -1,3 +1,6 @@
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { deltaChannelHistoryTests, validate } from "@langchain/langgraph-checkpoint-validation";
 import { CompactSaver } from "@longhaul/checkpointer";
 import * as vitest from "vitest";
@@ -17,10 +20,11 @@ Object.assign(globalThis, {
 for (const [name, target] of [
   ["memory", ":memory:"],
   ["SQLite", "sqlite::memory:"],
+  ["files", () => `file:${mkdtempSync(join(tmpdir(), "longhaul-suite-"))}`],
 ] as const) {
   const initializer = {
     checkpointerName: `CompactSaver on ${name}`,
-    createCheckpointer: () => CompactSaver.fromConnString(target),
+    createCheckpointer: () => CompactSaver.fromConnString(typeof target === "string" ? target : target()),
     destroyCheckpointer: (saver: CompactSaver) => saver.end(),
   };
   // the suite is typed for integer versions and works with any

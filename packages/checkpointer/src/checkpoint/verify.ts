@@ -42,7 +42,19 @@ export async function verifyStorage(
     detail,
   }));
   let rows = 0;
-  for await (const row of driver.rows(threadId)) {
+  const all = driver.rows(threadId)[Symbol.asyncIterator]();
+  for (;;) {
+    let row: Row;
+    try {
+      const next = await all.next();
+      if (next.done) break;
+      row = next.value;
+    } catch (error) {
+      // a back end that cannot even give the rows
+      if (!DamagedRecordError.isInstance(error)) throw error;
+      problems.push({ kind: "damaged", ...error.place, detail: error.reason });
+      break;
+    }
     rows += 1;
     const id = row.kind === "record" ? row.key.thread : row.threadId;
     let check = threads.get(id);

@@ -10,14 +10,16 @@ import { storable } from "../address.ts";
 import type { RecordRow, StorageDriver } from "../driver/driver.ts";
 import { place } from "../encoding/place.ts";
 import type { Sealer } from "../encoding/sealer.ts";
-import { DamagedRecordError, RecordTooLargeError } from "../errors.ts";
+import { DamagedRecordError, LeasesUnsupportedError, RecordTooLargeError } from "../errors.ts";
+
+type Driver = Pick<StorageDriver, "records" | "maxBlobBytes" | "leases" | "target">;
 
 /** Ledger records as sealed JSON. */
 export class SealedRecords implements RecordStore {
-  readonly #driver: Pick<StorageDriver, "records" | "maxBlobBytes">;
+  readonly #driver: Driver;
   readonly #sealer: Sealer;
 
-  constructor(driver: Pick<StorageDriver, "records" | "maxBlobBytes">, sealer: Sealer) {
+  constructor(driver: Driver, sealer: Sealer) {
     this.#driver = driver;
     this.#sealer = sealer;
   }
@@ -34,6 +36,8 @@ export class SealedRecords implements RecordStore {
     { expiresAt, durable = false }: WriteOptions = {},
   ): Promise<CompareAndSetResult> {
     check(key);
+    if (key.collection === "leases" && !this.#driver.leases)
+      throw new LeasesUnsupportedError({ target: this.#driver.target });
     const data = this.#sealer.seal(JSON.stringify(value), place.record(key, expiresAt));
     const maxBytes = this.#driver.maxBlobBytes ?? Number.POSITIVE_INFINITY;
     if (data.length > maxBytes)
