@@ -40,15 +40,16 @@ import { type Fence, type PutHead, Writer } from "./checkpoint/writer.ts";
 import type { StorageDriver, ThreadRow } from "./driver/driver.ts";
 import { place } from "./encoding/place.ts";
 import { Sealer } from "./encoding/sealer.ts";
-import { InvalidAddressError, NoSuchCheckpointError, UnsupportedTargetError } from "./errors.ts";
+import { InvalidAddressError, NoSuchCheckpointError } from "./errors.ts";
 import { FileDriver } from "./file/file-driver.ts";
 import { SealedArtifacts } from "./ledger/sealed-artifacts.ts";
 import { SealedRecords } from "./ledger/sealed-records.ts";
 import { MemoryDriver } from "./memory/memory-driver.ts";
 import { PostgresDriver } from "./postgres/postgres-driver.ts";
+import { RedisDriver } from "./redis/redis-driver.ts";
 import { type CompactSaverOptions, type ResolvedSaverOptions, resolveSaverOptions } from "./saver-options.ts";
 import { SqliteDriver } from "./sqlite/sqlite-driver.ts";
-import { describeTarget, parseTarget } from "./target.ts";
+import { parseTarget } from "./target.ts";
 
 /** One thread that has checkpoints. */
 export type ThreadInfo = ThreadRow;
@@ -115,10 +116,11 @@ export class CompactSaver extends BaseCheckpointSaver<string> implements Longhau
   }
 
   /**
-   * `"agent.db"`, `"sqlite:agent.db"`, `"sqlite:agent.db?mode=ro"`, `":memory:"`. Opens at the first call, so this never touches the disk.
+   * `"agent.db"`, `"sqlite:agent.db"`, `"sqlite:agent.db?mode=ro"` for a SQLite file; `":memory:"`; `"file:./checkpoints"` for a folder of JSON
+   * lines; `"postgres://…?schema=longhaul"`; `"redis://…"`. Opens at the first call, so this touches neither disk nor network. The client
+   * (`better-sqlite3`, `pg`, `redis`) is loaded then.
    *
    * @throws InvalidOptionsError for a string that is no target.
-   * @throws UnsupportedTargetError for `file:`, `postgres:` and `redis:`, which have no driver yet.
    */
   static fromConnString(target: string, options: CompactSaverOptions = {}): CompactSaver {
     const driver = driverFor(target, resolveSaverOptions(options));
@@ -346,10 +348,9 @@ function indexOf(channel: string, position: number): number {
 
 function driverFor(target: string, options: ResolvedSaverOptions): StorageDriver {
   const parsed = parseTarget(target);
-  if (target === ":memory:") return new MemoryDriver({ clock: options.deps.clock });
+  if (parsed.kind === "memory") return new MemoryDriver({ clock: options.deps.clock });
   if (parsed.kind === "sqlite") return new SqliteDriver({ ...parsed, ...options });
   if (parsed.kind === "postgres") return new PostgresDriver({ ...options.postgres, ...parsed, ...options });
   if (parsed.kind === "files") return new FileDriver({ ...parsed, ...options });
-  const names = { files: "files", postgres: "Postgres", redis: "Redis" } as const;
-  throw new UnsupportedTargetError({ target: describeTarget(parsed), kind: names[parsed.kind] });
+  return new RedisDriver({ ...options.redis, ...parsed, ...options });
 }

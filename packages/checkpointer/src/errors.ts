@@ -221,23 +221,6 @@ export class UnreadableTargetError extends LonghaulError {
   }
 }
 
-/** The connection string is well-formed and names a back end that this version does not have. */
-export class UnsupportedTargetError extends LonghaulError {
-  readonly code = "UNSUPPORTED_TARGET";
-  readonly target: string;
-
-  constructor(fields: { readonly target: string; readonly kind: string }) {
-    super(
-      `No driver for ${fields.kind} yet (${fields.target}). Use a SQLite file: "agent.db", "sqlite:agent.db" or ":memory:".`,
-    );
-    this.target = fields.target;
-  }
-
-  static override isInstance(error: unknown): error is UnsupportedTargetError {
-    return hasErrorCode(error, "UNSUPPORTED_TARGET");
-  }
-}
-
 /** A thread id, namespace, checkpoint id, task id, channel or key cannot be an address: missing, empty, or not storable as text. */
 export class InvalidAddressError extends LonghaulError {
   readonly code = "INVALID_ADDRESS";

@@ -45,8 +45,7 @@ export {
   ThreadGoneError,
   UnreadableTargetError,
   UnstorableValueError,
-  UnsupportedTargetError,
   VersionConflictError,
 } from "./errors.ts";
 export { pinCheckpointer } from "./pin-checkpointer.ts";
-export type { CompactSaverOptions, PostgresPoolOptions } from "./saver-options.ts";
+export type { CompactSaverOptions, PostgresPoolOptions, RedisOptions } from "./saver-options.ts";

@@ -47,12 +47,14 @@ export interface CompactSaverOptions {
   readonly reviveClasses?: Readonly<Record<string, new (...args: never[]) => unknown>> | undefined;
   /** Of the connections to Postgres, where the target is one. @default 10 connections, 10 s to connect, 30 s for a statement */
   readonly postgres?: PostgresPoolOptions | undefined;
+  /** Of the connection to Redis, where the target is one. @default keys under "longhaul:", 10 s to connect, 30 s for a command */
+  readonly redis?: RedisOptions | undefined;
   /**
    * Which checkpoints are kept. Pruning happens when the status of a run changes (channel `_longhaulRun`) and by `prune`, never by a timer.
    * @default "all"
    */
   readonly retention?: Retention | undefined;
-  /** Receives `checkpoint.forked`, `checkpoint.pruned` and `checkpoint.prune_failed`. @default none */
+  /** Receives `checkpoint.forked`, `checkpoint.pruned`, `checkpoint.prune_failed` and `storage.volatile`. @default none */
   readonly events?: EventSink | undefined;
   /** Clock, random and ids, for tests. @default the system's */
   readonly deps?: Partial<Deps> | undefined;
@@ -67,7 +69,17 @@ export interface PostgresPoolOptions {
   readonly statementTimeoutMs?: number | undefined;
 }
 
+export interface RedisOptions {
+  /** Before every key. @default "longhaul" */
+  readonly keyPrefix?: string | undefined;
+  /** Milliseconds. @default 10_000 */
+  readonly connectTimeoutMs?: number | undefined;
+  /** Milliseconds after which a server that does not answer is taken for gone. @default 30_000 */
+  readonly commandTimeoutMs?: number | undefined;
+}
+
 export interface ResolvedSaverOptions {
+  readonly redis: RedisOptions;
   readonly postgres: PostgresPoolOptions;
   readonly sealer: SealerOptions;
   readonly busyWaitMs: number;
@@ -85,6 +97,7 @@ const KEYS: OptionKeys<CompactSaverOptions> = {
   busyWaitMs: true,
   reviveClasses: true,
   postgres: true,
+  redis: true,
   retention: true,
   events: true,
   deps: true,
@@ -99,6 +112,7 @@ export function resolveSaverOptions(options: CompactSaverOptions = {}): Resolved
     reviveClasses = {},
     retention = "all",
     postgres = {},
+    redis = {},
     events,
   } = options;
   if (compression !== "deflate" && compression !== "none") {
@@ -122,6 +136,14 @@ export function resolveSaverOptions(options: CompactSaverOptions = {}): Resolved
   }
   checkRetention("retention", retention);
   checkCounts("postgres", postgres, ["max", "connectTimeoutMs", "statementTimeoutMs"]);
+  const { keyPrefix = "longhaul", ...redisTimes } = redis;
+  if (typeof keyPrefix !== "string" || keyPrefix === "")
+    throw new InvalidOptionsError({
+      option: "redis.keyPrefix",
+      value: keyPrefix,
+      expected: "a text that is not empty",
+    });
+  checkCounts("redis", redisTimes, ["connectTimeoutMs", "commandTimeoutMs"]);
   const sealer = { compression, encryption: encryptionOf(options) };
   return {
     sealer,
@@ -129,6 +151,7 @@ export function resolveSaverOptions(options: CompactSaverOptions = {}): Resolved
     reviveClasses,
     retention,
     postgres,
+    redis,
     events,
     deps: withSystemDeps(options.deps),
   };

@@ -2,6 +2,7 @@ import { InvalidOptionsError } from "@longhaul/core";
 
 /** Where a saver keeps its data. */
 export type Target =
+  | { readonly kind: "memory" }
   | { readonly kind: "sqlite"; readonly path: string; readonly readOnly: boolean }
   | { readonly kind: "files"; readonly path: string }
   | { readonly kind: "postgres" | "redis"; readonly url: string };
@@ -17,6 +18,7 @@ export function parseTarget(target: string): Target {
     '"agent.db", "sqlite:agent.db", ":memory:", "file:./checkpoints", "postgres://…" or "redis://…"';
   const invalid = () => new InvalidOptionsError({ option: "target", value: target, expected });
   if (typeof target !== "string" || target.trim() === "" || target.includes("\0")) throw invalid();
+  if (target === ":memory:") return { kind: "memory" };
   if (/^postgres(ql)?:\/\//i.test(target)) return { kind: "postgres", url: target };
   if (/^rediss?:\/\//i.test(target)) return { kind: "redis", url: target };
   const [scheme, rest] = splitScheme(target);
@@ -40,6 +42,7 @@ function splitScheme(target: string): [string | undefined, string] {
 
 /** For messages: without the password. */
 export function describeTarget(target: Target): string {
+  if (target.kind === "memory") return ":memory:";
   if ("path" in target) return target.path;
   try {
     const url = new URL(target.url);

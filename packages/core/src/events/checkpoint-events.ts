@@ -11,4 +11,6 @@ export type CheckpointEvent =
   /** Retention removed checkpoints of a thread; those that stay are complete. */
   | { readonly type: "checkpoint.pruned"; readonly kept: number; readonly removed: number }
   /** Retention could not do its work; nothing was removed, and the run goes on. The next change of status tries again. */
-  | { readonly type: "checkpoint.prune_failed"; readonly error: string };
+  | { readonly type: "checkpoint.prune_failed"; readonly error: string }
+  /** What is written may be lost when the storage's server ends, effects too. Once for each driver. */
+  | { readonly type: "storage.volatile"; readonly target: string; readonly reason: string };

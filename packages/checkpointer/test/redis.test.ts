@@ -1,0 +1,100 @@
+import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
+import { deltaChannelHistoryTests, validate } from "@langchain/langgraph-checkpoint-validation";
+import { CompactSaver } from "@longhaul/checkpointer";
+import { storageDriverSuite } from "@longhaul/checkpointer/conformance";
+import { type LonghaulEvent, systemClock } from "@longhaul/core";
+import { createClient } from "redis";
+import * as vitest from "vitest";
+import { expect, it } from "vitest";
+import { RedisDriver } from "../src/redis/redis-driver.ts";
+import { fakeTime, runner } from "./driver-runner.ts";
+import { describeRedis, REDIS_URL } from "./servers.ts";
+
+// the official suite takes its functions from the global scope
+const { describe, test, beforeAll, beforeEach, afterAll, afterEach } = vitest;
+Object.assign(globalThis, { describe, it, test, expect, beforeAll, beforeEach, afterAll, afterEach });
+
+const PREFIX = `longhaul-test-${process.pid}`;
+let files = 0;
+const fresh = () => `${PREFIX}:${files++}`;
+const root = { configurable: { thread_id: "t", checkpoint_ns: "" } };
+const meta = { source: "loop" as const, step: 1, parents: {} };
+
+describeRedis("Redis", () => {
+  afterAll(async () => {
+    const client = createClient({ url: REDIS_URL });
+    await client.connect();
+    for await (const keys of client.scanIterator({ MATCH: `${PREFIX}:*`, COUNT: 1_000 }))
+      if (keys.length > 0) await client.unlink(keys);
+    await client.close();
+  });
+
+  storageDriverSuite(
+    "Redis",
+    async () => {
+      const { clock, ...time } = fakeTime();
+      const options = { url: REDIS_URL, keyPrefix: fresh(), busyWaitMs: 5_000, deps: { clock } };
+      return { driver: new RedisDriver(options), another: async () => new RedisDriver(options), ...time };
+    },
+    runner,
+  );
+
+  const initializer = {
+    checkpointerName: "CompactSaver on Redis",
+    createCheckpointer: () => CompactSaver.fromConnString(REDIS_URL, { redis: { keyPrefix: fresh() } }),
+    destroyCheckpointer: (saver: CompactSaver) => saver.end(),
+  };
+  // the suite is typed for integer versions and works with any
+  validate(initializer as unknown as Parameters<typeof validate>[0]);
+  deltaChannelHistoryTests(initializer as unknown as Parameters<typeof deltaChannelHistoryTests>[0]);
+
+  it("says once that what it holds may be lost, unless the server syncs always", async () => {
+    const events: LonghaulEvent[] = [];
+    const options = {
+      redis: { keyPrefix: fresh() },
+      events: (event: LonghaulEvent) => void events.push(event),
+    };
+    const saver = CompactSaver.fromConnString(REDIS_URL, options);
+    await saver.setup();
+    await saver.getTuple(root);
+    const client = createClient({ url: REDIS_URL });
+    await client.connect();
+    const { appendonly, appendfsync } = {
+      ...(await client.configGet("appendonly")),
+      ...(await client.configGet("appendfsync")),
+    } as Record<string, string>;
+    await client.close();
+    const isSynced = appendonly === "yes" && appendfsync === "always";
+    expect(events.filter((event) => event.type === "storage.volatile").length).toBe(isSynced ? 0 : 1);
+    await saver.end();
+  });
+
+  it("a connection that was cut is an error to repeat or is replaced, and later calls go on", async () => {
+    const saver = CompactSaver.fromConnString(REDIS_URL, { redis: { keyPrefix: fresh() } });
+    const put = (n: number) => saver.put(root, { ...emptyCheckpoint(), id: uuid6(n) }, meta, {});
+    await put(1);
+    const client = createClient({ url: REDIS_URL });
+    await client.connect();
+    await client.sendCommand(["CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"]);
+    await client.close();
+    const second = await put(2).catch((error: { code?: string; retryable?: boolean }) => error);
+    if ("code" in second) expect(second).toMatchObject({ code: "STORAGE_CONNECTION", retryable: true });
+    const last = await put(3);
+    expect((await saver.getTuple(root))?.config).toEqual(last);
+    expect((await saver.verify()).problems).toEqual([]);
+    await saver.end();
+  });
+
+  it("no server is a retryable error that names the address without the password", async () => {
+    const options = {
+      url: "redis://someone:secret@127.0.0.1:1",
+      busyWaitMs: 100,
+      deps: { clock: systemClock },
+    };
+    const driver = new RedisDriver(options);
+    const error = await driver.thread("t").catch((caught: unknown) => caught);
+    expect(error).toMatchObject({ code: "STORAGE_CONNECTION", retryable: true });
+    expect(String(error)).not.toContain("secret");
+    await driver.close();
+  });
+});
