@@ -31,7 +31,14 @@ export async function differences(
 }
 
 const PARTS: readonly { readonly name: string; readonly of: (tuple: CheckpointTuple) => unknown }[] = [
-  { name: "values", of: ({ checkpoint }) => checkpoint.channel_values },
+  {
+    name: "values",
+    // a channel without a version was never written: what stands there is its default, which the graph makes again
+    of: ({ checkpoint: { channel_values, channel_versions } }) =>
+      Object.fromEntries(
+        Object.entries(channel_values).filter(([channel]) => Object.hasOwn(channel_versions, channel)),
+      ),
+  },
   { name: "versions", of: ({ checkpoint }) => [checkpoint.channel_versions, checkpoint.versions_seen] },
   { name: "metadata", of: ({ metadata }) => metadata },
   { name: "parents", of: ({ parentConfig }) => parentConfig?.configurable?.checkpoint_id ?? null },
