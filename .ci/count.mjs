@@ -14,9 +14,9 @@ let skipped = 0;
 for (const { name, assertionResults } of testResults) {
   if (!/postgres|redis/.test(basename(name))) continue;
   const count = assertionResults.filter(({ status }) => status === "skipped" || status === "pending").length;
-  if (count > 0) console.log(`${basename(name)}: ${count} tests skipped for want of a server`);
+  if (count > 0) process.stdout.write(`${basename(name)}: ${count} tests skipped for want of a server\n`);
   skipped += count;
 }
 const others = numTotalTests - numPassedTests - numFailedTests;
-console.log(`${numPassedTests} passed, ${numFailedTests} failed, ${others} skipped`);
+process.stdout.write(`${numPassedTests} passed, ${numFailedTests} failed, ${others} skipped\n`);
 process.exitCode = numTotalTests > 0 && skipped === 0 ? 0 : 1;

@@ -1,3 +1,4 @@
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { systemClock } from "@longhaul/core";
 import pg from "pg";
 import { expect, it, onTestFinished } from "vitest";
@@ -53,6 +54,40 @@ async function hold(threadId: string) {
   return { holder, watcher, waiting };
 }
 
+/** A way to the server whose lines can be cut without a word, as when the server's machine goes. */
+async function line() {
+  const to = new URL(url);
+  const { hostname } = to;
+  const port = Number(to.port || 5432);
+  const sockets = new Set<Socket>();
+  const server = createServer((near) => {
+    const far = connect(port, hostname);
+    for (const [socket, end] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(socket);
+      socket.on("error", () => undefined);
+      socket.on("close", () => {
+        sockets.delete(socket);
+        end.destroy();
+      });
+      socket.pipe(end);
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const cut = () => {
+    for (const socket of sockets) socket.destroy();
+  };
+  onTestFinished(() => {
+    cut();
+    server.close();
+  });
+  to.hostname = "127.0.0.1";
+  to.port = String((server.address() as AddressInfo).port);
+  return { url: to.href, cut };
+}
+
 describePostgres("Postgres in trouble", () => {
   it("a connection that is cut within a commit is a retryable error, nothing is half there, and the next call works", async () => {
     const driver = open();
@@ -90,6 +125,25 @@ describePostgres("Postgres in trouble", () => {
     await holder.query("ROLLBACK");
     expect((await driver.head("between", ""))?.checkpointId).toBe("1");
     expect(await driver.commit(batch("between", "2"))).toMatchObject({ ok: true });
+  });
+
+  it("a line that breaks without a word, within a commit and while idle, is a retryable error or is replaced", async () => {
+    const { url, cut } = await line();
+    const driver = open({ url });
+    await driver.commit(batch("silent"));
+    const { holder, waiting } = await hold("none");
+    await holder.query(`LOCK TABLE "${schema}".channel_values IN ACCESS EXCLUSIVE MODE`);
+    const failed = driver.commit(batch("silent", "2")).catch((error: unknown) => error);
+    await waiting();
+    cut();
+    expect(await failed).toMatchObject({ code: "STORAGE_CONNECTION", retryable: true });
+    // the server does not know yet that the other end is gone, and holds the thread's row until it notices
+    await holder.query("ROLLBACK");
+    expect(await driver.commit(batch("silent", "2"))).toMatchObject({ ok: true });
+    cut();
+    expect((await driver.head("silent", ""))?.checkpointId).toBe("2");
+    cut();
+    expect(await driver.commit(batch("silent", "3"))).toMatchObject({ ok: true });
   });
 
   it("C14: a row that another holds is waited for, then is a retryable error with nothing written", async () => {
