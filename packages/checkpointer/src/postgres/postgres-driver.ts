@@ -56,7 +56,9 @@ interface StoredHead {
 
 const HEAD = "ns, checkpoint_id, parent_id, sequence, data";
 /** Blobs in lists go as hexadecimal text: the client holds about three times as much. */
-const STATEMENT_BYTES = 16_000_000;
+const STATEMENT_BYTES = 4_000_000;
+/** A statement takes 65,535 parameters. */
+const STATEMENT_ROWS = 10_000;
 const THREADS_PAGE = 200;
 /** Heads read at once; one may have tens of kilobytes. */
 const HEADS_PAGE = 40;
@@ -208,11 +210,12 @@ export class PostgresDriver implements StorageDriver {
     let rest: Batch["chunks"][number][] = [];
     let bytes = 0;
     for (const chunk of chunks) {
-      if (bytes + chunk.data.length > STATEMENT_BYTES && rest.length > 0) {
+      if (rest.length > 0 && (bytes + chunk.data.length > STATEMENT_BYTES || rest.length >= STATEMENT_ROWS)) {
+        // single parameters go as bytes, lists as text
+        const rows = rest.map((_, i) => `($1::bigint, $${2 * i + 2}::bytea, $${2 * i + 3}::bytea)`);
         await query(
-          `INSERT INTO ${this.#table("chunks")} (thread, hash, data)
-           SELECT $1::bigint, u.hash, u.data FROM unnest($2::bytea[], $3::bytea[]) AS u (hash, data) ON CONFLICT DO NOTHING`,
-          [thread, rest.map(({ hash }) => Buffer.from(hash, "base64url")), rest.map(({ data }) => data)],
+          `INSERT INTO ${this.#table("chunks")} (thread, hash, data) VALUES ${rows.join(", ")} ON CONFLICT DO NOTHING`,
+          [thread, ...rest.flatMap(({ hash, data }) => [Buffer.from(hash, "base64url"), data])],
         );
         rest = [];
         bytes = 0;
