@@ -12,7 +12,7 @@ describe("parseTarget", () => {
     [":memory:", { kind: "memory" }],
     ["sqlite::memory:", { kind: "sqlite", path: ":memory:", readOnly: false }],
     ["what?.db", { kind: "sqlite", path: "what?.db", readOnly: false }],
-    ["file:./checkpoints", { kind: "files", path: "./checkpoints" }],
+    ["file:./checkpoints", { kind: "files", path: "./checkpoints", readOnly: false }],
     ["postgres://u:secret@h/db", { kind: "postgres", url: "postgres://u:secret@h/db" }],
     ["rediss://h:1", { kind: "redis", url: "rediss://h:1" }],
   ])("%s", (target, expected) => {

@@ -4,7 +4,7 @@ import { InvalidOptionsError } from "@longhaul/core";
 export type Target =
   | { readonly kind: "memory" }
   | { readonly kind: "sqlite"; readonly path: string; readonly readOnly: boolean }
-  | { readonly kind: "files"; readonly path: string }
+  | { readonly kind: "files"; readonly path: string; readonly readOnly: boolean }
   | { readonly kind: "postgres" | "redis"; readonly url: string };
 
 /**
@@ -23,8 +23,9 @@ export function parseTarget(target: string): Target {
   if (/^rediss?:\/\//i.test(target)) return { kind: "redis", url: target };
   const [scheme, rest] = splitScheme(target);
   if (scheme === "file") {
-    if (rest === "") throw invalid();
-    return { kind: "files", path: rest.replace(/^\/\/(?=\/)/, "") };
+    const [folder = "", mode] = rest.replace(/^\/\/(?=\/)/, "").split("?", 2);
+    if (folder === "" || (mode !== undefined && mode !== "mode=ro")) throw invalid();
+    return { kind: "files", path: folder, readOnly: mode !== undefined };
   }
   if (scheme !== undefined && scheme !== "sqlite") throw invalid();
   const [path = "", query] = scheme === "sqlite" ? rest.replace(/^\/\/(?=[/.])/, "").split("?", 2) : [rest];

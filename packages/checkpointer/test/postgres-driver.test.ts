@@ -73,4 +73,46 @@ describePostgres("PostgresDriver", () => {
     expect(seen).toEqual(["BEGIN", "BEGIN; SET LOCAL synchronous_commit = off"]);
     await driver.close();
   });
+
+  it("the setting of one write does not reach the next on its connection", async () => {
+    const options = {
+      url,
+      busyWaitMs: 5_000,
+      statementTimeoutMs: 7_000,
+      max: 1,
+      deps: { clock: systemClock },
+    };
+    const driver = new PostgresDriver(options);
+    const settings: unknown[] = [];
+    const { query } = pg.Client.prototype;
+    pg.Client.prototype.query = async function (this: pg.Client, ...args: unknown[]) {
+      const run = (...all: unknown[]) => (query as (...all: unknown[]) => unknown).apply(this, all);
+      if (args[0] === "COMMIT") {
+        const names = ["synchronous_commit", "statement_timeout", "lock_timeout"];
+        const answer = (await run(
+          `SELECT ${names.map((name) => `current_setting('${name}') AS ${name}`).join(", ")}`,
+        )) as pg.QueryResult;
+        settings.push(answer.rows[0]);
+      }
+      return run(...args);
+    } as typeof query;
+    try {
+      await driver.open();
+      settings.length = 0;
+      const row = { data: new Uint8Array([1]), expiresAt: undefined };
+      for (const [key, durable] of [
+        ["a", false],
+        ["b", true],
+      ] as const)
+        await driver.records.compareAndSet({ collection: "effects", thread: "s", key }, null, row, durable);
+    } finally {
+      pg.Client.prototype.query = query;
+    }
+    const timeouts = { statement_timeout: "7s", lock_timeout: "5s" };
+    expect(settings).toEqual([
+      { synchronous_commit: "off", ...timeouts },
+      { synchronous_commit: "on", ...timeouts },
+    ]);
+    await driver.close();
+  });
 });

@@ -1,3 +1,4 @@
+import { Annotation, Command, END, interrupt, START, StateGraph } from "@langchain/langgraph";
 import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
 import { deltaChannelHistoryTests, validate } from "@langchain/langgraph-checkpoint-validation";
 import { CompactSaver } from "@longhaul/checkpointer";
@@ -10,6 +11,11 @@ const { describe, test, beforeAll, beforeEach, afterAll, afterEach } = vitest;
 Object.assign(globalThis, { describe, it, test, expect, beforeAll, beforeEach, afterAll, afterEach });
 
 const { url } = postgresSchema("saver");
+
+const Log = Annotation.Root({
+  input: Annotation<string>,
+  log: Annotation<string[]>({ reducer: (a, b) => a.concat(b), default: () => [] }),
+});
 const meta = { source: "loop" as const, step: 1, parents: {} };
 
 describePostgres("CompactSaver on Postgres", () => {
@@ -55,6 +61,41 @@ describePostgres("CompactSaver on Postgres", () => {
     await expect(saver.put(bad, checkpoint, meta, { odd: "1" })).rejects.toMatchObject({
       code: "INVALID_ADDRESS",
     });
+    await saver.end();
+  });
+
+  it("C6: a fork holds its own writes only, the branch that was left stays, and its interrupt asks again", async () => {
+    const build = (saver: CompactSaver) =>
+      new StateGraph(Log)
+        .addNode("in", (state) => ({ log: [`in-${state.input}`] }))
+        .addNode("out", (state) => ({ log: [`out-${state.input} ${interrupt("sure?")}`] }))
+        .addEdge(START, "in")
+        .addEdge("in", "out")
+        .addEdge("out", END)
+        .compile({ checkpointer: saver });
+    const thread = { configurable: { thread_id: "c6" } };
+    const first = CompactSaver.fromConnString(url);
+    const graph = build(first);
+    await graph.invoke({ input: "1" }, thread);
+    const asked = (await graph.getState(thread)).config;
+    await graph.invoke(new Command({ resume: "yes" }), thread);
+    const after1 = (await graph.getState(thread)).config;
+    await graph.invoke({ input: "2" }, thread);
+    await graph.invoke(new Command({ resume: "yes" }), thread);
+    const head1 = (await graph.getState(thread)).config;
+    await graph.invoke({ input: "3" }, after1);
+    await graph.invoke(new Command({ resume: "no" }), thread);
+    await first.end();
+
+    const saver = CompactSaver.fromConnString(url);
+    const again = build(saver);
+    const logOf = async (config: typeof thread | typeof head1) => (await again.getState(config)).values.log;
+    expect(await logOf(thread)).toEqual(["in-1", "out-1 yes", "in-3", "out-3 no"]);
+    expect(await logOf(head1)).toEqual(["in-1", "out-1 yes", "in-2", "out-2 yes"]);
+    // from before the first answer: the question is put again
+    expect(await again.invoke(null, asked)).toMatchObject({ __interrupt__: [{ value: "sure?" }] });
+    expect(await logOf(head1)).toEqual(["in-1", "out-1 yes", "in-2", "out-2 yes"]);
+    expect((await saver.verify("c6")).problems).toEqual([]);
     await saver.end();
   });
 

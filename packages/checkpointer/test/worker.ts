@@ -83,4 +83,29 @@ if (what === "write") {
   });
   process.send?.(config.configurable?.checkpoint_id);
   process.kill(process.pid, "SIGKILL");
+} else if (what === "acknowledge") {
+  // goes on until it is killed, and tells of each call that has returned
+  const list: string[] = [];
+  let config: Parameters<typeof saver.put>[0] = { configurable: { thread_id: `thread-${name}` } };
+  for (let step = 0; ; step++) {
+    list.push(`${name} ${step} ${"x".repeat(step % 5 === 0 ? 20_000 : 10)}`);
+    const version = saver.getNextVersion(undefined);
+    const checkpoint = {
+      ...emptyCheckpoint(),
+      id: uuid6(step),
+      channel_values: { list: [...list] },
+      channel_versions: { list: version },
+    };
+    config = await saver.put(config, checkpoint, meta, { list: version });
+    process.send?.({ put: config.configurable?.checkpoint_id, length: list.length });
+    await saver.putWrites(config, [["list", [step]]], "task");
+    process.send?.({ writes: config.configurable?.checkpoint_id, step });
+    await saver.records.compareAndSet(
+      { collection: "effects", thread: `thread-${name}`, key: `${step}` },
+      null,
+      "claimed",
+      { durable: true },
+    );
+    process.send?.({ claim: `${step}` });
+  }
 }

@@ -429,6 +429,21 @@ function readTests(test: DriverTest): void {
     equal(await driver.check(), []);
   });
 
+  test("rows of all includes threads that have records or artifacts only", async ({ driver }, equal) => {
+    const key = { collection: "effects", thread: "r", key: "k" };
+    await driver.records.compareAndSet(key, null, { data: bytes("r"), expiresAt: undefined }, false);
+    await driver.records.compareAndSet(
+      { ...key, thread: "" },
+      null,
+      { data: bytes("r"), expiresAt: undefined },
+      false,
+    );
+    await driver.artifacts.put("a", { ref: "lh-1", chars: 1, meta: bytes("m"), data: bytes("d") });
+    await driver.deleteThread("never", () => bytes("1"));
+    equal(countByKind(await toArray(driver.rows())), { record: 3, artifact: 1 });
+    equal(await toArray(driver.threads()), []);
+  });
+
   test("addresses of any shape work and do not meet", async ({ driver }, equal) => {
     for (const [i, name] of HOSTILE.entries()) {
       await driver.commit(

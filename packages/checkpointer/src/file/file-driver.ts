@@ -69,12 +69,9 @@ export class FileDriver implements StorageDriver {
 
   async open(): Promise<void> {
     this.#checkOpen();
+    this.#checkRoot();
     const { path, readOnly } = this.#options;
-    if (existsSync(path)) {
-      if (!statSync(path).isDirectory())
-        throw new UnreadableTargetError({ target: path, reason: "it is not a folder" });
-    } else if (readOnly) throw new UnreadableTargetError({ target: path, reason: "there is no such folder" });
-    else mkdirSync(path, { recursive: true });
+    if (!readOnly) mkdirSync(path, { recursive: true });
   }
 
   async close(): Promise<void> {
@@ -266,6 +263,7 @@ export class FileDriver implements StorageDriver {
   async #read<T>(threadId: string, job: (file: ThreadFile) => T): Promise<T> {
     this.#checkOpen();
     return this.#lanes.run(threadId, async () => {
+      this.#checkRoot();
       const file = this.#file(threadId);
       file.refresh();
       return job(file);
@@ -316,6 +314,7 @@ export class FileDriver implements StorageDriver {
   async #threadIds(): Promise<{ readonly id: string; readonly born: number }[]> {
     this.#checkOpen();
     await this.#lanes.idle();
+    this.#checkRoot();
     if (!existsSync(this.#options.path)) return [];
     const found: { id: string; born: number }[] = [];
     for (const name of readdirSync(this.#options.path)) {
@@ -340,6 +339,15 @@ export class FileDriver implements StorageDriver {
         (name) =>
           `${join(this.#options.path, name)} is no thread's folder, or its journal has no readable header`,
       );
+  }
+
+  /** A folder that is not there is empty, unless one only wants to look at it. */
+  #checkRoot(): void {
+    const { path, readOnly } = this.#options;
+    if (existsSync(path)) {
+      if (!statSync(path).isDirectory())
+        throw new UnreadableTargetError({ target: path, reason: "it is not a folder" });
+    } else if (readOnly) throw new UnreadableTargetError({ target: path, reason: "there is no such folder" });
   }
 
   #checkOpen(): void {

@@ -55,6 +55,10 @@ interface StoredHead {
 }
 
 const HEAD = "ns, checkpoint_id, parent_id, sequence, data";
+/** Blobs in lists go as hexadecimal text: the client holds about three times as much. */
+const STATEMENT_BYTES = 4_000_000;
+/** A statement takes 65,535 parameters. */
+const STATEMENT_ROWS = 10_000;
 const THREADS_PAGE = 200;
 /** Heads read at once; one may have tens of kilobytes. */
 const HEADS_PAGE = 40;
@@ -68,7 +72,8 @@ export class PostgresDriver implements StorageDriver {
   readonly survivesProcess = true;
   readonly powerLoss = "on-request";
   readonly leases = true;
-  readonly maxBlobBytes = 500_000_000;
+  /** The client reads a blob as hexadecimal text, which may have 512 MB. */
+  readonly maxBlobBytes = 200_000_000;
   readonly records: RecordTable;
   readonly artifacts: ArtifactTable;
   readonly #connection: PostgresConnection;
@@ -113,7 +118,7 @@ export class PostgresDriver implements StorageDriver {
   commit(batch: Batch): Promise<CommitResult> {
     return this.#inThread(batch.threadId, () =>
       this.#connection
-        .write((query) => this.#commit(query, batch))
+        .write((query, opened) => this.#commit(query, batch, opened), { first: this.#opening(batch) })
         .catch((error: unknown): CommitResult => {
           if (error instanceof Answer) return error.result;
           throw error;
@@ -121,16 +126,28 @@ export class PostgresDriver implements StorageDriver {
     );
   }
 
-  async #commit(query: Query, batch: Batch): Promise<CommitResult> {
+  /** Reads the guard's record, then locks the thread's row and raises its revision. With `BEGIN`, the statement and `COMMIT`: three round trips. */
+  #opening({ threadId, guard }: Batch): readonly string[] {
+    const raise = this.#raise(literal(idOf(threadId)));
+    if (!guard) return [raise];
+    return [
+      `SELECT data FROM ${this.#table("records")} WHERE id = ${literal(recordId(guard.key))} FOR SHARE`,
+      raise,
+    ];
+  }
+
+  async #commit(query: Query, batch: Batch, opened: readonly (readonly unknown[])[]): Promise<CommitResult> {
     if (batch.guard) {
-      const [record] = await query<{ data: Uint8Array }>(
-        `SELECT data FROM ${this.#table("records")} WHERE id = $1 FOR SHARE`,
-        [recordId(batch.guard.key)],
-      );
+      const [record] = opened[0] as readonly { data: Uint8Array }[];
       if (!batch.guard.allows(record?.data)) throw new Answer({ ok: false, reason: "refused" });
     }
-    const thread = await this.#lock(query, batch);
-    const { namespace, head, values, chunks, writes } = batch;
+    const [locked] = opened.at(-1) as readonly Thread[];
+    const thread =
+      locked ?? (batch.era === undefined ? await this.#create(query, batch.threadId) : undefined);
+    if (!thread || (batch.era !== undefined && eraOf(thread) !== batch.era))
+      throw new Answer({ ok: false, reason: "stale" });
+    const { namespace, head, values, writes } = batch;
+    const chunks = await this.#insertMost(query, thread.id, batch.chunks);
     const at = head && idOf(namespace, head.checkpointId);
     const rows = writes?.rows ?? [];
     // write-once first wins within one batch too; one statement cannot touch a row twice
@@ -157,7 +174,7 @@ export class PostgresDriver implements StorageDriver {
            ON CONFLICT (thread, key) DO UPDATE SET parent_id = excluded.parent_id, data = excluded.data)
        SELECT (SELECT count(*) FROM v) AS stored,
          (SELECT checkpoint_id FROM ${this.#table("heads")}
-          WHERE thread = $1::bigint AND ns = $2::text ORDER BY sequence DESC LIMIT 1) AS newest`,
+          WHERE thread = $1::bigint AND left(ns, 400) = left($2::text, 400) AND ns = $2::text ORDER BY sequence DESC LIMIT 1) AS newest`,
       [
         thread.id,
         namespace,
@@ -188,22 +205,43 @@ export class PostgresDriver implements StorageDriver {
     return { ok: true, era: eraOf(thread), sibling: isFork ? newest : undefined };
   }
 
-  /** Locks the thread's row, which is made where there is none. Its revision is this commit's. */
-  async #lock(query: Query, { threadId, era }: Batch): Promise<Thread> {
+  /** What is more than one statement takes well goes ahead of it, in the same transaction. Answers the rest. */
+  async #insertMost(query: Query, thread: string, chunks: Batch["chunks"]): Promise<Batch["chunks"]> {
+    let rest: Batch["chunks"][number][] = [];
+    let bytes = 0;
+    for (const chunk of chunks) {
+      if (rest.length > 0 && (bytes + chunk.data.length > STATEMENT_BYTES || rest.length >= STATEMENT_ROWS)) {
+        // single parameters go as bytes, lists as text
+        const rows = rest.map((_, i) => `($1::bigint, $${2 * i + 2}::bytea, $${2 * i + 3}::bytea)`);
+        await query(
+          `INSERT INTO ${this.#table("chunks")} (thread, hash, data) VALUES ${rows.join(", ")} ON CONFLICT DO NOTHING`,
+          [thread, ...rest.flatMap(({ hash, data }) => [Buffer.from(hash, "base64url"), data])],
+        );
+        rest = [];
+        bytes = 0;
+      }
+      rest.push(chunk);
+      bytes += chunk.data.length;
+    }
+    return rest;
+  }
+
+  /** Makes the thread's row and locks it. */
+  async #create(query: Query, threadId: string): Promise<Thread> {
     const key = idOf(threadId);
-    const update = `UPDATE ${this.#table("threads")} SET revision = revision + 1 WHERE key = $1 RETURNING id, revision, swept`;
     for (;;) {
-      const [thread] = await query<Thread>(update, [key]);
-      if (thread && era !== undefined && eraOf(thread) !== era)
-        throw new Answer({ ok: false, reason: "stale" });
-      if (thread) return thread;
-      if (era !== undefined) throw new Answer({ ok: false, reason: "stale" });
-      // of two that come at once the second finds the row of the first in the next round
+      // of two that come at once the second finds the row of the first
       await query(
         `INSERT INTO ${this.#table("threads")} (key, thread_id) VALUES ($1, $2) ON CONFLICT DO NOTHING`,
         [key, threadId],
       );
+      const [thread] = await query<Thread>(this.#raise("$1"), [key]);
+      if (thread) return thread;
     }
+  }
+
+  #raise(key: string): string {
+    return `UPDATE ${this.#table("threads")} SET revision = revision + 1 WHERE key = ${key} RETURNING id, revision, swept`;
   }
 
   async #checkSame(query: Query, thread: string, { namespace, values, isSame }: Batch): Promise<void> {
@@ -286,10 +324,10 @@ export class PostgresDriver implements StorageDriver {
     const select = `SELECT ${HEAD} FROM ${this.#table("heads")} WHERE ${of}`;
     const [row] = await this.#inThread(threadId, () =>
       checkpointId === undefined
-        ? this.#connection.read<StoredHead>(`${select} AND ns = $2 ORDER BY sequence DESC LIMIT 1`, [
-            idOf(threadId),
-            namespace,
-          ])
+        ? this.#connection.read<StoredHead>(
+            `${select} AND left(ns, 400) = left($2, 400) AND ns = $2 ORDER BY sequence DESC LIMIT 1`,
+            [idOf(threadId), namespace],
+          )
         : this.#connection.read<StoredHead>(`${select} AND key = $2`, [
             idOf(threadId),
             idOf(namespace, checkpointId),
@@ -452,6 +490,11 @@ class Answer extends Error {
     super("rolled back");
     this.result = result;
   }
+}
+
+/** Of a hash, for a statement without parameters. */
+function literal(hash: Uint8Array): string {
+  return `decode('${Buffer.from(hash).toString("hex")}', 'hex')`;
 }
 
 function addressOf(row: WriteRow): string {

@@ -29,6 +29,7 @@ CREATE TABLE IF NOT EXISTS ${schema}.heads (
   PRIMARY KEY (thread, key)
 );
 CREATE INDEX IF NOT EXISTS heads_by_sequence ON ${schema}.heads (thread, sequence);
+CREATE INDEX IF NOT EXISTS heads_by_namespace ON ${schema}.heads (thread, left(ns, 400), sequence);
 CREATE TABLE IF NOT EXISTS ${schema}.channel_values (
   thread bigint NOT NULL,
   key bytea NOT NULL,

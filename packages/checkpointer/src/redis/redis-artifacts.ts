@@ -1,7 +1,7 @@
 import type { ArtifactRow, ArtifactTable } from "../driver/driver.ts";
 import { packed, unpacked } from "./packed.ts";
 import type { RedisConnection, Send } from "./redis-connection.ts";
-import { RedisKeys } from "./redis-keys.ts";
+import { nameThread, RedisKeys } from "./redis-keys.ts";
 
 const PAGE = 50;
 
@@ -19,6 +19,7 @@ export class RedisArtifacts implements ArtifactTable {
     const value = packed([chars, Buffer.from(meta).toString("base64")], data);
     return this.#connection.transact<boolean>([keys.artifacts], async (send) => {
       if ((await send("HEXISTS", keys.artifacts, ref)) === 1) return { commands: [], result: false };
+      await nameThread(send, this.#prefix, threadId);
       return {
         commands: [
           ["HSET", keys.artifacts, ref, value],

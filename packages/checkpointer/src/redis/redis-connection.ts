@@ -60,12 +60,10 @@ export class RedisConnection {
 
   run<T>(job: (send: Send) => Promise<T>): Promise<T> {
     if (this.#closed) return Promise.reject(new StorageClosedError());
-    return this.#queue.run(() =>
-      this.#guarded(async () => {
-        const client = await this.#connected();
-        return job((...command) => this.#send(client, command));
-      }),
-    );
+    return this.#queue.run(async () => {
+      const client = await this.#connected();
+      return job((...command) => this.#send(client, command));
+    });
   }
 
   /**
@@ -77,40 +75,29 @@ export class RedisConnection {
   transact<T>(watched: readonly string[], plan: (send: Send) => Promise<Plan<T>>): Promise<T> {
     if (this.#closed) return Promise.reject(new StorageClosedError());
     const { target, busyWaitMs, monotonic } = this.#options;
-    const start = monotonic();
-    return this.#queue.run(() =>
-      this.#guarded(async () => {
-        const client = await this.#connected();
-        for (;;) {
-          await client.watch([...watched]);
-          let planned: Plan<T>;
-          try {
-            planned = await plan((...command) => this.#send(client, command));
-          } catch (error) {
-            await client.unwatch();
-            throw error;
-          }
-          if (planned.commands.length === 0) {
-            await client.unwatch();
-            return planned.result;
-          }
-          const multi = client.multi();
-          for (const command of planned.commands) multi.addCommand([...command]);
-          try {
-            await this.#timed(client, multi.exec());
-            return planned.result;
-          } catch (error) {
-            if (
-              !(error instanceof Error && error.name === "WatchError") &&
-              !/watched keys/i.test(String(error))
-            )
-              throw error;
-          }
-          const waitedMs = monotonic() - start;
-          if (waitedMs > busyWaitMs) throw new StorageBusyError({ target, waitedMs });
+    return this.#queue.run(async () => {
+      const client = await this.#connected();
+      const start = monotonic();
+      for (;;) {
+        await this.#timed(client, client.watch([...watched]));
+        let planned: Plan<T>;
+        try {
+          planned = await plan((...command) => this.#send(client, command));
+        } catch (error) {
+          if (client.isReady) await this.#timed(client, client.unwatch());
+          throw error;
         }
-      }),
-    );
+        if (planned.commands.length === 0) {
+          await this.#timed(client, client.unwatch());
+          return planned.result;
+        }
+        const multi = client.multi();
+        for (const command of planned.commands) multi.addCommand([...command]);
+        if (await this.#timed(client, multi.exec().then(isDone, isChanged))) return planned.result;
+        const waitedMs = monotonic() - start;
+        if (waitedMs > busyWaitMs) throw new StorageBusyError({ target, waitedMs });
+      }
+    });
   }
 
   #send(client: RedisClientType, command: readonly Argument[]): Promise<Reply> {
@@ -129,6 +116,8 @@ export class RedisConnection {
     });
     try {
       return await Promise.race([answer, late]);
+    } catch (error) {
+      throw this.#translate(error);
     } finally {
       clearTimeout(timer);
       answer.catch(() => undefined);
@@ -151,7 +140,7 @@ export class RedisConnection {
     }) as unknown as RedisClientType;
     // reported by the call under way
     client.on("error", () => undefined);
-    await client.connect();
+    await this.#timed(client, client.connect());
     this.#client = client;
     onConnect(await this.#settings(client));
     return client;
@@ -174,20 +163,11 @@ export class RedisConnection {
     };
   }
 
-  async #guarded<T>(job: () => Promise<T>): Promise<T> {
-    try {
-      return await job();
-    } catch (error) {
-      throw this.#translate(error);
-    }
-  }
-
   #translate(error: unknown): unknown {
     const { target } = this.#options;
     if (!(error instanceof Error)) return error;
     const { message } = error;
     const code = (error as { code?: unknown }).code;
-    if (typeof code === "string" && /^[A-Z]+_/.test(code) && !/^ERR_|^E[A-Z]+$/.test(code)) return error;
     if (/^OOM/.test(message)) return new StorageWriteError({ target, reason: "full", cause: error });
     if (/^(READONLY|NOPERM)/.test(message))
       return new StorageWriteError({ target, reason: "read-only", cause: error });
@@ -200,6 +180,17 @@ export class RedisConnection {
       error instanceof AggregateError;
     return isGone ? new StorageConnectionError({ target, reason: reasonOf(error), cause: error }) : error;
   }
+}
+
+function isDone(): boolean {
+  return true;
+}
+
+/** Whether a transaction was not made because a watched key changed; any other failure is thrown on. */
+function isChanged(error: unknown): boolean {
+  if (error instanceof Error && (error.name === "WatchError" || /watched keys/i.test(error.message)))
+    return false;
+  throw error;
 }
 
 async function loadRedis() {

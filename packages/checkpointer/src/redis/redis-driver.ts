@@ -17,11 +17,12 @@ import type {
   ValueKey,
   WriteRow,
 } from "../driver/driver.ts";
+import { DamagedRecordError } from "../errors.ts";
 import { describeTarget } from "../target.ts";
 import { packed, unpacked } from "./packed.ts";
 import { RedisArtifacts } from "./redis-artifacts.ts";
 import { RedisConnection, type Send, type ServerSettings } from "./redis-connection.ts";
-import { idOf, RedisKeys } from "./redis-keys.ts";
+import { idOf, nameThread, ownerOf, RedisKeys } from "./redis-keys.ts";
 import { RedisRecords } from "./redis-records.ts";
 
 export interface RedisDriverOptions {
@@ -116,7 +117,7 @@ export class RedisDriver implements StorageDriver {
   async commit(batch: Batch): Promise<CommitResult> {
     const { threadId, namespace, head, values, chunks, writes, guard, era, isSame } = batch;
     const keys = this.#keys(threadId);
-    const guardKeys = guard ? [new RedisKeys(this.#prefix, guard.key.thread).records] : [];
+    const guardKeys = guard ? [new RedisKeys(this.#prefix, ownerOf(guard.key)).records] : [];
     return this.#connection.transact<CommitResult>([keys.meta, ...guardKeys], async (send) => {
       const answer = (result: CommitResult) => ({ commands: [], result });
       if (guard && !guard.allows((await this.#records.read(send, guard.key))?.data))
@@ -202,6 +203,7 @@ export class RedisDriver implements StorageDriver {
     await this.#connection.transact([keys.meta, keys.records, keys.artifacts], async (send) => {
       const generation = await this.#records.read(send, key);
       const data = raise(generation?.data);
+      await nameThread(send, this.#prefix, threadId);
       const records = await this.#records.all(send, threadId);
       const gone = records.filter((row) => row.key.thread === threadId && row.key.collection !== "leases");
       const writes = ((await send("SMEMBERS", keys.writeKeys)) as readonly Buffer[]).map((id) => {
@@ -260,11 +262,15 @@ export class RedisDriver implements StorageDriver {
                 );
           return addresses.map(([namespace, checkpointId], i) => {
             const value = found[i];
-            return value && headOf(threadId, namespace, checkpointId, value);
+            if (value) return headOf(threadId, namespace, checkpointId, value);
+            const place = { threadId, namespace, checkpointId };
+            throw new DamagedRecordError({
+              reason: "it stands in the order of checkpoints, but is not there",
+              place,
+            });
           });
         });
         for (const row of page) {
-          if (!row) continue;
           below = row.sequence;
           if (query.namespace !== undefined && row.namespace !== query.namespace) continue;
           if (query.checkpointId !== undefined && row.checkpointId !== query.checkpointId) continue;
@@ -272,7 +278,7 @@ export class RedisDriver implements StorageDriver {
           left -= 1;
           yield row;
         }
-        if (page.length < HEADS_PAGE || !page.some(Boolean)) break;
+        if (page.length < HEADS_PAGE) break;
       }
     }
   }

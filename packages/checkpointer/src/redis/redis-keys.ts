@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { RecordKey } from "@longhaul/core";
+import type { Send } from "./redis-connection.ts";
 
 /** All keys of a thread have its hash in braces, so that a cluster keeps them on one node, where one transaction reaches them. */
 export class RedisKeys {
@@ -51,4 +52,12 @@ export function recordMember({ collection, key }: Pick<RecordKey, "collection" |
 /** Under which thread's keys a record stands. The generation of a thread is beside what it outlives, so that one transaction reaches both. */
 export function ownerOf(key: RecordKey): string {
   return key.collection === "generations" && key.thread === "" ? key.key : key.thread;
+}
+
+/**
+ * Lists a thread that has no checkpoint yet, so that its rows are found; `threads` does not give it before it has one. Before the thread's first row: a
+ * name without rows does no harm, rows without their name would never be found.
+ */
+export async function nameThread(send: Send, prefix: string, threadId: string): Promise<void> {
+  if (threadId !== "") await send("ZADD", `${prefix}:threads`, "NX", "0", threadId);
 }

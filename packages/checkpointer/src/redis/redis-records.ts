@@ -3,7 +3,7 @@ import type { Clock, RecordKey } from "@longhaul/core";
 import type { RecordRow, RecordTable } from "../driver/driver.ts";
 import { packed, unpacked } from "./packed.ts";
 import type { RedisConnection, Send } from "./redis-connection.ts";
-import { idOf, ownerOf, RedisKeys, recordMember } from "./redis-keys.ts";
+import { idOf, nameThread, ownerOf, RedisKeys, recordMember } from "./redis-keys.ts";
 
 const PAGE = 200;
 
@@ -36,6 +36,7 @@ export class RedisRecords implements RecordTable {
         const current = this.#live(stored);
         if ((current?.version ?? null) !== expected) return { commands: [], result: { ok: false, current } };
         const version = stored ? stored.version + 1 : randomInt(1, 2 ** 40);
+        if (!stored) await nameThread(send, this.#prefix, ownerOf(key));
         return { commands: this.put({ key, version, expiresAt, data }), result: { ok: true, version } };
       },
     );
