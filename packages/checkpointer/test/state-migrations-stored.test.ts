@@ -157,7 +157,8 @@ describe("subgraphs", () => {
     const migrations: StateMigration[] = [
       { version: 1, nodes: { plan: "draft" }, subgraphs: { plan: { nodes: { search: "look" } } } },
       { version: 2, subgraphs: { "draft|look": TENS } },
-      { version: 3, subgraphs: { "plan|search": TENS } },
+      // another graph, that came to stand under the old names
+      { version: 3, subgraphs: { "plan|search": { ...TENS, migrate: () => ({}) } } },
     ];
     const tuple = await open(target, { migrations }).getTuple(config);
     expect(tuple?.checkpoint.channel_values).toEqual({ n: 10 });
@@ -220,7 +221,8 @@ describe("pending writes that were taken over", () => {
     const source = open(tempFile(), { migrations: [one] });
     const config = await put(source, { values: { n: 1 }, versions: { n: "1" } });
     await source.putWrites(config, [["n", 2]], "task");
-    const saver = open(tempFile(), { migrations: [one, { version: 2, ...TENS }] });
+    // without the first step: taken for version 0, the write would be refused
+    const saver = open(tempFile(), { migrations: [{ version: 2, ...TENS }] });
     expect(await saver.migrateFrom(source)).toMatchObject({ problems: [] });
     const tuple = await saver.getTuple(config);
     expect(tuple?.checkpoint.channel_values).toEqual({ n: 10 });
