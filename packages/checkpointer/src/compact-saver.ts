@@ -28,15 +28,21 @@ import { exportThread } from "./checkpoint/export-thread.ts";
 import { type ImportOptions, importThread } from "./checkpoint/import-thread.ts";
 import { listTuples } from "./checkpoint/list.ts";
 import { Marks } from "./checkpoint/marks.ts";
-import { type MigrateOptions, type MigrateReport, migrateFrom } from "./checkpoint/migrate-from.ts";
+import {
+  type MigrateOptions,
+  type MigrateReport,
+  type MigrateTarget,
+  migrateFrom,
+} from "./checkpoint/migrate-from.ts";
 import { type PruneOptions, type PruneReport, pruneThread } from "./checkpoint/prune.ts";
 import { Reader } from "./checkpoint/reader.ts";
 import { checkRetention, type Retention } from "./checkpoint/retention.ts";
 import { RetentionKeeper } from "./checkpoint/retention-keeper.ts";
+import { StateMigrator } from "./checkpoint/state-migrator.ts";
 import { collectStats, type SaverStats } from "./checkpoint/stats.ts";
 import { type VerifyReport, verifyStorage } from "./checkpoint/verify.ts";
 import { VersionSource } from "./checkpoint/version-source.ts";
-import { type Fence, type PutHead, Writer } from "./checkpoint/writer.ts";
+import { type Fence, type Provenance, type PutHead, Writer } from "./checkpoint/writer.ts";
 import type { StorageDriver, ThreadRow } from "./driver/driver.ts";
 import { place } from "./encoding/place.ts";
 import { Sealer } from "./encoding/sealer.ts";
@@ -106,12 +112,17 @@ export class CompactSaver extends BaseCheckpointSaver<string> implements Longhau
     this.#driver = driver;
     this.#versions = new VersionSource(deps.random);
     this.#codec = new Codec(sealer, resolved.reviveClasses);
-    this.#reader = new Reader(driver, this.#codec, () => this.#versions.next(undefined));
+    const codec = this.#codec;
+    const migrator =
+      resolved.migrations === "as-stored"
+        ? undefined
+        : new StateMigrator(resolved.migrations, (values) => codec.encode(values).map((form) => form.inline));
+    this.#reader = new Reader(driver, codec, () => this.#versions.next(undefined), migrator);
     this.#now = () => deps.clock.now();
     this.#marks = new Marks(storage.records);
     this.#retention = resolved.retention;
     const reporting = { events: resolved.events, now: this.#now };
-    this.#writer = new Writer(driver, this.#codec, reporting);
+    this.#writer = new Writer(driver, codec, { ...reporting, stateVersion: migrator?.version ?? 0 });
     this.#keeper = new RetentionKeeper((threadId) => this.prune(threadId), reporting);
   }
 
@@ -165,10 +176,20 @@ export class CompactSaver extends BaseCheckpointSaver<string> implements Longhau
     metadata: CheckpointMetadata,
     newVersions: ChannelVersions,
   ): Promise<RunnableConfig> {
+    return this.#put("here", config, checkpoint, metadata, newVersions);
+  }
+
+  async #put(
+    made: Provenance,
+    config: RunnableConfig,
+    checkpoint: Checkpoint,
+    metadata: CheckpointMetadata,
+    newVersions: ChannelVersions,
+  ): Promise<RunnableConfig> {
     const { threadId, namespace, checkpointId: parentId } = addressOf(config);
     const checkpointId = storable("checkpoint.id", checkpoint.id);
     const head: PutHead = { threadId, namespace, checkpointId, parentId };
-    await this.#writer.putCheckpoint(head, checkpoint, metadata, newVersions, fenceOf(config));
+    await this.#writer.putCheckpoint(head, checkpoint, metadata, newVersions, fenceOf(config), made);
     if (this.#retention !== "all") this.#keeper.observe(head, checkpoint);
     return configOf(head);
   }
@@ -183,6 +204,16 @@ export class CompactSaver extends BaseCheckpointSaver<string> implements Longhau
     taskId: string,
     taskPath = "",
   ): Promise<void> {
+    return this.#putWrites("here", config, writes, taskId, taskPath);
+  }
+
+  async #putWrites(
+    made: Provenance,
+    config: RunnableConfig,
+    writes: PendingWrite[],
+    taskId: string,
+    taskPath: string,
+  ): Promise<void> {
     const { threadId, namespace, checkpointId } = addressOf(config);
     if (checkpointId === undefined) {
       throw new InvalidAddressError({ field: "checkpoint_id", reason: "must be given to store writes" });
@@ -193,6 +224,7 @@ export class CompactSaver extends BaseCheckpointSaver<string> implements Longhau
       storable("task_id", taskId),
       taskPath,
       fenceOf(config),
+      made,
     );
   }
 
@@ -314,7 +346,12 @@ export class CompactSaver extends BaseCheckpointSaver<string> implements Longhau
       const { threadId, namespace, checkpointId } = addressOf(config);
       return (await this.#driver.head(threadId, namespace, checkpointId)) !== undefined;
     };
-    const target = { has, put: this.put.bind(this), putWrites: this.putWrites.bind(this) };
+    // made by whatever code ran on the other saver: of version 0, unless the metadata says otherwise
+    const target: MigrateTarget = {
+      has,
+      put: (...call) => this.#put("elsewhere", ...call),
+      putWrites: (config, writes, taskId) => this.#putWrites("elsewhere", config, writes, taskId, ""),
+    };
     return migrateFrom(saver, target, threadIds, options);
   }
 

@@ -354,6 +354,64 @@ export class ImportError extends LonghaulError {
   }
 }
 
+/**
+ * - `newer`: made by newer code than this; deploy that, or do not go on with the thread.
+ * - `missing-step`: older than the first of `migrations`.
+ * - `failed`: a function of `migrations` threw or gave something that is no state; see `cause`.
+ * - `renamed-subgraph`: a node was renamed whose subgraph is in the middle of its work, which is stored under the old name.
+ */
+export type StateVersionFault = "newer" | "missing-step" | "failed" | "renamed-subgraph";
+
+/** A checkpoint was made by another version of the code and cannot be brought to this one. Nothing was run or changed. */
+export class StateVersionError extends LonghaulError {
+  readonly code = "STATE_VERSION";
+  readonly reason: StateVersionFault;
+  readonly threadId: string;
+  readonly namespace: string;
+  readonly checkpointId: string;
+  /** Version of the stored state. */
+  readonly stored: number;
+  /** Version of the code: that of the last of `migrations`. */
+  readonly supported: number;
+  /** The migration that is missing or failed, by the version it leads to. */
+  readonly step: number | undefined;
+
+  constructor(fields: {
+    readonly reason: StateVersionFault;
+    readonly threadId: string;
+    readonly namespace: string;
+    readonly checkpointId: string;
+    readonly stored: number;
+    readonly supported: number;
+    readonly step?: number | undefined;
+    readonly cause?: unknown;
+  }) {
+    const { reason, threadId, checkpointId, stored, supported } = fields;
+    const step = fields.step ?? (reason === "missing-step" ? stored + 1 : undefined);
+    const why = {
+      newer: `this code knows versions up to ${supported}. Run the newer code, or add its \`migrations\``,
+      "missing-step": `\`migrations\` has no step to version ${step}. Add it`,
+      failed: `the migration to version ${step} failed: ${fields.cause instanceof Error ? fields.cause.message : String(fields.cause)}`,
+      "renamed-subgraph": `the migration to version ${supported} renames a node whose subgraph has not finished. Let the older code finish it, or keep the name`,
+    }[reason];
+    super(
+      `Checkpoint ${checkpointId} of thread ${JSON.stringify(threadId)} has state of version ${stored}, but ${why}. Nothing was run or changed.`,
+      { cause: fields.cause },
+    );
+    this.reason = reason;
+    this.threadId = threadId;
+    this.namespace = fields.namespace;
+    this.checkpointId = checkpointId;
+    this.stored = stored;
+    this.supported = supported;
+    this.step = step;
+  }
+
+  static override isInstance(error: unknown): error is StateVersionError {
+    return hasErrorCode(error, "STATE_VERSION");
+  }
+}
+
 /** The saver was used after `end()`. */
 export class StorageClosedError extends LonghaulError {
   readonly code = "STORAGE_CLOSED";

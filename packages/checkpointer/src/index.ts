@@ -2,6 +2,7 @@ export type { ImportOptions } from "./checkpoint/import-thread.ts";
 export type { MigrateOptions, MigrateProgress, MigrateReport } from "./checkpoint/migrate-from.ts";
 export type { PruneOptions, PruneReport } from "./checkpoint/prune.ts";
 export type { Retention, RetentionPolicy } from "./checkpoint/retention.ts";
+export type { GraphMigration, StateMigration, StateMigrations } from "./checkpoint/state-migrations.ts";
 export type { SaverStats } from "./checkpoint/stats.ts";
 export type { VerifyProblem, VerifyReport } from "./checkpoint/verify.ts";
 export { CompactSaver, type ThreadInfo } from "./compact-saver.ts";
@@ -37,6 +38,8 @@ export {
   NoSuchCheckpointError,
   type RecordPlace,
   RecordTooLargeError,
+  StateVersionError,
+  type StateVersionFault,
   StorageBusyError,
   StorageClosedError,
   StorageConnectionError,

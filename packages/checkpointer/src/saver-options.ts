@@ -7,6 +7,7 @@ import {
   withSystemDeps,
 } from "@longhaul/core";
 import { checkRetention, type Retention } from "./checkpoint/retention.ts";
+import { checkMigrations, type StateMigrations } from "./checkpoint/state-migrations.ts";
 import type { Compression } from "./encoding/codecs.ts";
 import type { SealerOptions } from "./encoding/sealer.ts";
 import { EncryptionError } from "./errors.ts";
@@ -54,6 +55,13 @@ export interface CompactSaverOptions {
    * @default "all"
    */
   readonly retention?: Retention | undefined;
+  /**
+   * How state of older versions of your graph becomes state of today's, in memory, when it is read; stored rows stay. Checkpoints and pending
+   * writes are stamped with the version of the last one. State of a newer version, or too old for the list, is refused with
+   * `StateVersionError` before any node runs. Cost: reading older state compares it before and after.
+   * @default [] (version 0, no stamp)
+   */
+  readonly migrations?: StateMigrations | undefined;
   /** Receives `checkpoint.forked`, `checkpoint.pruned`, `checkpoint.prune_failed` and `storage.volatile`. @default none */
   readonly events?: EventSink | undefined;
   /** Clock, random and ids, for tests. @default the system's */
@@ -85,6 +93,7 @@ export interface ResolvedSaverOptions {
   readonly busyWaitMs: number;
   readonly reviveClasses: Readonly<Record<string, new (...args: never[]) => unknown>>;
   readonly retention: Retention;
+  readonly migrations: StateMigrations;
   readonly events: EventSink | undefined;
   readonly deps: Deps;
 }
@@ -99,6 +108,7 @@ const KEYS: OptionKeys<CompactSaverOptions> = {
   postgres: true,
   redis: true,
   retention: true,
+  migrations: true,
   events: true,
   deps: true,
 };
@@ -111,6 +121,7 @@ export function resolveSaverOptions(options: CompactSaverOptions = {}): Resolved
     busyWaitMs = 10_000,
     reviveClasses = {},
     retention = "all",
+    migrations = [],
     postgres = {},
     redis = {},
     events,
@@ -150,6 +161,7 @@ export function resolveSaverOptions(options: CompactSaverOptions = {}): Resolved
     busyWaitMs,
     reviveClasses,
     retention,
+    migrations: migrations === "as-stored" ? migrations : checkMigrations(migrations),
     postgres,
     redis,
     events,

@@ -29,13 +29,17 @@ export async function deltaHistory(
 
   async function visit(ancestor: HeadRow): Promise<void> {
     const head = reader.head(ancestor);
-    const writes = await reader.writes(ancestor, [...open]);
+    // of an older state version: only the whole of it can be migrated
+    const older = reader.isOlder(head) ? await reader.tuple(ancestor, head) : undefined;
+    const writes = older?.pendingWrites ?? (await reader.writes(ancestor, [...open]));
     for (const channel of open) {
       const own = writes.filter((write) => write[1] === channel);
       if (own.length > 0) found.get(channel)?.steps.push(own);
     }
     const stored = head.values.filter((channel) => open.has(channel));
-    const values = stored.length > 0 ? await reader.values(ancestor, head, stored) : {};
+    const values =
+      older?.checkpoint.channel_values ??
+      (stored.length > 0 ? await reader.values(ancestor, head, stored) : {});
     for (const channel of stored) {
       if (values[channel] === undefined) continue;
       open.delete(channel);

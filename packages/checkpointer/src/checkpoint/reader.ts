@@ -1,5 +1,6 @@
 import {
   type Checkpoint,
+  type CheckpointMetadata,
   type CheckpointPendingWrite,
   type CheckpointTuple,
   compareWritesSortKeys,
@@ -9,21 +10,32 @@ import {
 } from "@langchain/langgraph-checkpoint";
 import type { HeadAddress, HeadRow, StorageDriver, WriteRow } from "../driver/driver.ts";
 import { place as placeIn } from "../encoding/place.ts";
-import { DamagedRecordError, type RecordPlace } from "../errors.ts";
+import { DamagedRecordError, type RecordPlace, StateVersionError } from "../errors.ts";
 import { type Codec, within } from "./codec.ts";
 import { configOf } from "./config.ts";
 import type { Head } from "./head.ts";
+import type { RenamedTask } from "./rename-nodes.ts";
+import type { StateMigrator, StateWrite } from "./state-migrator.ts";
+import { STATE_VERSION, stateVersionOf, VersionedWrite } from "./state-version.ts";
 
-/** Puts tuples together from rows. */
+/** Puts tuples together from rows, and brings them to the state version of the code. */
 export class Reader {
   readonly #driver: StorageDriver;
   readonly #codec: Codec;
   readonly #nextVersion: () => string;
+  readonly #migrator: StateMigrator | undefined;
 
-  constructor(driver: StorageDriver, codec: Codec, nextVersion: () => string) {
+  /** @param migrator undefined: everything is read as it is stored */
+  constructor(
+    driver: StorageDriver,
+    codec: Codec,
+    nextVersion: () => string,
+    migrator: StateMigrator | undefined,
+  ) {
     this.#driver = driver;
     this.#codec = codec;
     this.#nextVersion = nextVersion;
+    this.#migrator = migrator;
   }
 
   head(row: HeadRow): Head {
@@ -66,12 +78,15 @@ export class Reader {
       versions_seen: head.seen,
     };
     if (head.v < 4 && row.parentId !== undefined) await this.#movePendingSends(row, checkpoint);
-    const tuple: CheckpointTuple = {
-      config: configOf(row),
-      checkpoint,
-      metadata: head.meta,
-      pendingWrites: await this.writes(row),
-    };
+    let metadata = head.meta;
+    let writes = await this.#writes(row);
+    if (this.#migrator) {
+      writes = await this.#migrate(this.#migrator, row, metadata, checkpoint, writes);
+      if (this.#migrator.version > 0)
+        metadata = Object.assign({}, metadata, { [STATE_VERSION]: this.#migrator.version });
+    }
+    const pendingWrites = writes.map(pendingOf);
+    const tuple: CheckpointTuple = { config: configOf(row), checkpoint, metadata, pendingWrites };
     if (row.parentId !== undefined) tuple.parentConfig = configOf({ ...row, checkpointId: row.parentId });
     return tuple;
   }
@@ -90,22 +105,91 @@ export class Reader {
     return Object.fromEntries(channels.map((channel, i) => [channel, values[i]]));
   }
 
-  /** Pending writes in the order in which a live run applies them. */
+  /** Whether the state of this checkpoint is of an older version than the code. */
+  isOlder(head: Head): boolean {
+    return this.#migrator !== undefined && stateVersionOf(head.meta) < this.#migrator.version;
+  }
+
+  /** Pending writes in the order in which a live run applies them, not migrated. */
   async writes(address: HeadAddress, channels?: readonly string[]): Promise<CheckpointPendingWrite[]> {
-    const rows = await this.#driver.writes(address, channels);
-    const sorted = rows
-      .map((row) => ({ row, key: writesSortKey(row.taskPath, row.taskId, row.index) }))
-      .sort((a, b) => compareWritesSortKeys(a.key, b.key));
+    return (await this.#writes(address, channels)).map(pendingOf);
+  }
+
+  async #writes(address: HeadAddress, channels?: readonly string[]): Promise<StateWrite[]> {
+    const sorted = inOrder(await this.#driver.writes(address, channels));
     const values = await this.#codec.decode(
       this.#driver,
       address.threadId,
-      sorted.map(({ row }) => ({
+      sorted.map((row) => ({
         data: row.data,
         at: placeIn.write(address, row),
         place: placeOfWrite(address, row),
       })),
     );
-    return sorted.map(({ row }, i) => [row.taskId, row.channel, values[i]]);
+    return sorted.map(({ taskId, index, taskPath, channel }, i) => {
+      const value = values[i];
+      const at = { taskId, index, taskPath, channel };
+      return this.#migrator && value instanceof VersionedWrite
+        ? { ...at, value: value.value, version: value.version }
+        : { ...at, value, version: 0 };
+    });
+  }
+
+  /** Brings `checkpoint` to the version of the code, and gives its writes. @throws StateVersionError */
+  async #migrate(
+    migrator: StateMigrator,
+    row: HeadRow,
+    metadata: CheckpointMetadata,
+    checkpoint: Checkpoint,
+    given: readonly StateWrite[],
+  ): Promise<StateWrite[]> {
+    const stored = within(placeOf(row), () => stateVersionOf(metadata));
+    // whoever wrote had read the checkpoint, so was not older than it
+    const writes = given.map((write) => ({ ...write, version: Math.max(write.version, stored) }));
+    const { threadId, namespace, checkpointId } = row;
+    const { state, renamed } = migrator.migrate(
+      {
+        threadId,
+        namespace,
+        checkpointId,
+        step: (metadata.step ?? 0) + 1,
+        versions: checkpoint.channel_versions,
+        seen: checkpoint.versions_seen,
+        values: checkpoint.channel_values,
+        writes,
+      },
+      stored,
+    );
+    if (stored === migrator.version) return writes;
+    await this.#refuseLostSubgraphs(migrator, row, stored, renamed, writes);
+    checkpoint.channel_values = state.values;
+    checkpoint.channel_versions = state.versions;
+    checkpoint.versions_seen = state.seen;
+    return inOrder(withoutReplaced(state.writes));
+  }
+
+  /**
+   * A subgraph's checkpoints stand under its node's name. Under the new name a run that goes on would find none and begin again.
+   */
+  async #refuseLostSubgraphs(
+    migrator: StateMigrator,
+    row: HeadRow,
+    stored: number,
+    renamed: readonly RenamedTask[],
+    writes: readonly StateWrite[],
+  ): Promise<void> {
+    const done = new Set(writes.filter(({ index }) => index >= 0).map(({ taskId }) => taskId));
+    const open = renamed.filter(({ from }) => !done.has(from));
+    if (open.length === 0) return;
+    const { threadId, namespace, checkpointId } = row;
+    const newest = await this.#driver.head(threadId, namespace);
+    // an older one is for looking back, or for going another way from there
+    if (newest?.checkpointId !== checkpointId) return;
+    for (const child of open.flatMap(({ namespaces }) => namespaces)) {
+      if (!(await this.#driver.head(threadId, child))) continue;
+      const [reason, supported] = ["renamed-subgraph", migrator.version] as const;
+      throw new StateVersionError({ threadId, namespace, checkpointId, reason, stored, supported });
+    }
   }
 
   /** Checkpoints of versions before 4 kept their sends in the parent's writes. */
@@ -119,6 +203,25 @@ export class Reader {
       [TASKS]: versions.length > 0 ? maxChannelVersion(...versions) : this.#nextVersion(),
     };
   }
+}
+
+function pendingOf({ taskId, channel, value }: StateWrite): CheckpointPendingWrite {
+  return [taskId, channel, value];
+}
+
+function inOrder<T extends Pick<WriteRow, "taskId" | "index" | "taskPath">>(writes: readonly T[]): T[] {
+  return writes
+    .map((write) => ({ write, key: writesSortKey(write.taskPath, write.taskId, write.index) }))
+    .sort((a, b) => compareWritesSortKeys(a.key, b.key))
+    .map(({ write }) => write);
+}
+
+/** A task that has another id now may have written again under it: the newer code's write stands. */
+function withoutReplaced(writes: readonly StateWrite[]): StateWrite[] {
+  const idOf = ({ taskId, index }: StateWrite) => `${index} ${taskId}`;
+  const newest = new Map<string, number>();
+  for (const write of writes) newest.set(idOf(write), Math.max(newest.get(idOf(write)) ?? 0, write.version));
+  return writes.filter((write) => write.version === newest.get(idOf(write)));
 }
 
 export function placeOf({ threadId, namespace, checkpointId }: HeadAddress): RecordPlace {

@@ -7,6 +7,7 @@ import { place } from "../encoding/place.ts";
 import { FencedWriterError, RecordTooLargeError, ThreadGoneError, VersionConflictError } from "../errors.ts";
 import { SerialQueue } from "../serial-queue.ts";
 import type { Codec } from "./codec.ts";
+import { isMigratedVersion, STATE_VERSION, VersionedWrite } from "./state-version.ts";
 import { valueId } from "./thread-cache.ts";
 
 export interface PutHead extends HeadAddress {
@@ -23,6 +24,9 @@ type Sealed = Pick<Batch, "chunks" | "values"> & Rest;
 /** Under which fencing token a call writes; undefined: without a lease. */
 export type Fence = number | undefined;
 
+/** Whether this code made the state, or took it over from another saver as it was. */
+export type Provenance = "here" | "elsewhere";
+
 export interface Write {
   readonly channel: string;
   readonly value: unknown;
@@ -37,18 +41,25 @@ export class Writer {
   readonly #codec: Codec;
   readonly #events: EventSink | undefined;
   readonly #now: () => number;
+  readonly #stateVersion: number;
   /** One commit after another: a later one may rely on chunks that an earlier one wrote. */
   readonly #queue = new SerialQueue();
 
   constructor(
     driver: StorageDriver,
     codec: Codec,
-    options: { readonly events: EventSink | undefined; readonly now: () => number },
+    options: {
+      readonly events: EventSink | undefined;
+      readonly now: () => number;
+      /** 0: nothing is stamped. */
+      readonly stateVersion: number;
+    },
   ) {
     this.#driver = driver;
     this.#codec = codec;
     this.#events = options.events;
     this.#now = options.now;
+    this.#stateVersion = options.stateVersion;
   }
 
   /** Resolves when all writes so far have ended. */
@@ -62,10 +73,16 @@ export class Writer {
     metadata: CheckpointMetadata,
     newVersions: ChannelVersions,
     fence: Fence,
+    made: Provenance,
   ): Promise<void> {
     const { threadId, namespace, checkpointId, parentId } = address;
-    const values = this.#newValues(checkpoint, newVersions);
-    const metadataText = this.#codec.heads.metadataText(metadata);
+    const values = this.#newValues(checkpoint, {
+      ...this.#migratedVersions(threadId, namespace, checkpoint),
+      ...newVersions,
+    });
+    const stamp =
+      made === "here" && this.#stateVersion > 0 ? { [STATE_VERSION]: this.#stateVersion } : undefined;
+    const metadataText = this.#codec.heads.metadataText(stamp ? { ...metadata, ...stamp } : metadata);
     const written = new Set(values.map((value) => value.channel));
     const carried = Object.keys(checkpoint.channel_values ?? {})
       .filter((channel) => !written.has(channel) && checkpoint.channel_versions?.[channel] !== undefined)
@@ -100,14 +117,28 @@ export class Writer {
     taskId: string,
     taskPath: string,
     fence: Fence,
+    made: Provenance,
   ): Promise<void> {
-    const forms = this.#codec.encode(writes.map(({ channel, value }) => [pathOf(channel), value]));
+    const version = made === "here" ? this.#stateVersion : 0;
+    const stamped = (value: unknown) => (version > 0 ? new VersionedWrite(version, value) : value);
+    const forms = this.#codec.encode(writes.map(({ channel, value }) => [pathOf(channel), stamped(value)]));
     const rows = writes.map(({ channel, index }, i) => {
       const row = { taskId, index, taskPath, channel: storable("channel", channel) };
       return { ...row, data: this.#codec.seal((forms[i] as Form).inline, place.write(address, row)) };
     });
     const rest = { writes: { checkpointId: address.checkpointId, rows } };
     await this.#queue.run(() => this.#commit(address, [], () => rest, forms, fence));
+  }
+
+  /** Of channels whose value a migration made when their checkpoint was read: it is carried on, but may not be stored yet. */
+  #migratedVersions(threadId: string, namespace: string, checkpoint: Checkpoint): ChannelVersions {
+    if (this.#stateVersion === 0) return {};
+    const known = this.#codec.threads.of(threadId);
+    const entries = Object.entries(checkpoint.channel_versions ?? {}).filter(
+      ([channel, version]) =>
+        isMigratedVersion(version) && !known.values.has(valueId(namespace, channel, String(version))),
+    );
+    return Object.fromEntries(entries);
   }
 
   #newValues(checkpoint: Checkpoint, newVersions: ChannelVersions): Value[] {

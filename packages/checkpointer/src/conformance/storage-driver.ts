@@ -187,6 +187,30 @@ function commitTests(test: DriverTest): void {
     equal(await ids(driver), ["c3", "c2", "c1"]);
   });
 
+  test("a conflict writes no part of the batch", async ({ driver }, equal) => {
+    const value = (data: string) => [{ channel: "a", version: "1", data: bytes(data) }];
+    await driver.commit(batch({ head: head("c1"), values: value("one") }));
+    const before = await driver.thread("t");
+    const conflict = await driver.commit(
+      batch({
+        values: value("two"),
+        chunks: [{ hash: hashText(1), data: bytes("chunk") }],
+        writes: { checkpointId: "c1", rows: [write("t1", 0, "w")] },
+      }),
+    );
+    equal(conflict.ok, false);
+    equal(countByKind(await toArray(driver.rows("t"))), { head: 1, value: 1 });
+    equal(await driver.thread("t"), before);
+  });
+
+  test("a chunk that exists is kept", async ({ driver }, equal) => {
+    const put = (id: string, data: string) =>
+      driver.commit(batch({ head: head(id), chunks: [{ hash: hashText(1), data: bytes(data) }] }));
+    await put("c1", "first");
+    equal((await put("c2", "second")).ok, true);
+    equal(text((await driver.chunks("t", [hashText(1)])).get(hashText(1))), "first");
+  });
+
   test("what a callback throws ends the call with nothing written", async ({ driver }, equal) => {
     await driver.commit(
       batch({ head: head("c1"), values: [{ channel: "a", version: "1", data: bytes("one") }] }),
@@ -224,7 +248,10 @@ function commitTests(test: DriverTest): void {
     const first = await driver.commit(batch({ head: head("c1") }));
     const era = first.ok ? first.era : "";
     equal((await driver.thread("t"))?.era, era);
+    // commits leave the era as it is
     equal((await driver.commit(batch({ era, head: head("c2", "c1") }))).ok, true);
+    equal((await driver.commit(batch({ era, head: head("c3", "c2") }))).ok, true);
+    equal((await driver.thread("t"))?.era, era);
     await driver.deleteThread("t", () => bytes("1"));
     equal(await driver.commit(batch({ era, head: head("c3") })), { ok: false, reason: "stale" });
     const later = await driver.commit(batch({ head: head("c3") }));
@@ -256,6 +283,7 @@ function commitTests(test: DriverTest): void {
     advance(20);
     equal((await driver.commit(batch({ head: head("c3", "c1"), guard: guard(true) }))).ok, true);
     equal([...new Set(seen)], [undefined, "7"]);
+    equal(seen.at(-1), "7");
     equal(await ids(driver), ["c3", "c1"]);
   });
 
@@ -544,6 +572,26 @@ function sweepTests(test: DriverTest): void {
     equal(await driver.check(), []);
   });
 
+  test("a sweep of the newest leaves the one before as the newest, one of all leaves none", async ({
+    driver,
+  }, equal) => {
+    const sweepOf = (revision: string, ...names: string[]) => ({
+      ...{ threadId: "t", revision, values: [], chunks: [], rewritten: [] },
+      heads: names.map((checkpointId) => ({ threadId: "t", namespace: "", checkpointId })),
+    });
+    equal(await driver.sweep(sweepOf(await fill(driver), "c4")), "done");
+    equal((await driver.head("t", ""))?.checkpointId, "c3");
+    equal(await toArray(driver.threads()), [{ threadId: "t", checkpoints: 3, latestCheckpointId: "c3" }]);
+    const next = await driver.commit(batch({ head: head("c5", "c3") }));
+    equal(next.ok && next.sibling, undefined);
+    const revision = (await driver.thread("t"))?.revision ?? "";
+    equal(await driver.sweep(sweepOf(revision, "c1", "c2", "c3", "c5")), "done");
+    equal(await driver.head("t", ""), undefined);
+    equal(await ids(driver), []);
+    equal(await toArray(driver.threads()), []);
+    equal(await driver.check(), []);
+  });
+
   test("a sweep of another revision changes nothing", async ({ driver }, equal) => {
     const revision = await fill(driver);
     await driver.commit(batch({ head: head("c5", "c4") }));
@@ -607,6 +655,7 @@ function lifeTests(test: DriverTest): void {
   });
 
   test("open and close are idempotent; a closed driver refuses every call", async ({ driver }, equal) => {
+    const key = { collection: "effects", thread: "t", key: "k" };
     await Promise.all([driver.open(), driver.open()]);
     const last = driver.commit(batch({ head: head("c1") }));
     await driver.close();
@@ -617,12 +666,26 @@ function lifeTests(test: DriverTest): void {
         () => driver.open(),
         () => driver.thread("t"),
         () => driver.commit(batch({ head: head("c2", "c1") })),
+        () => driver.sweep({ threadId: "t", revision: "", heads: [], values: [], chunks: [], rewritten: [] }),
+        () => driver.deleteThread("t", () => bytes("1")),
         () => driver.head("t", ""),
         () => toArray(driver.heads({})),
+        () => toArray(driver.heads({ threadId: "t" })),
+        () => driver.writes({ threadId: "t", namespace: "", checkpointId: "c1" }),
+        () => driver.values("t", "", [{ channel: "a", version: "1" }]),
+        () => driver.chunks("t", [hashText(1)]),
+        () => toArray(driver.threads()),
         () => toArray(driver.rows()),
-        () => driver.deleteThread("t", () => bytes("1")),
-        () => driver.records.get({ collection: "effects", thread: "t", key: "k" }),
+        () => toArray(driver.rows("t")),
+        () => driver.check(),
+        () => driver.records.get(key),
+        () => driver.records.compareAndSet(key, null, { data: bytes("r"), expiresAt: undefined }, true),
+        () => driver.records.delete(key),
+        () => toArray(driver.records.list("effects", "t", "")),
+        () => driver.records.purge("t"),
+        () => driver.artifacts.put("t", { ref: "r", chars: 1, meta: bytes("m"), data: bytes("d") }),
         () => driver.artifacts.get("t", "r"),
+        () => toArray(driver.artifacts.list("t")),
       ].map(async (call) => {
         try {
           await call();
@@ -636,16 +699,45 @@ function lifeTests(test: DriverTest): void {
   });
 
   test("what is stored is a copy, and so is what is read", async ({ driver }, equal) => {
-    const data = bytes("head");
-    const call = driver.commit(batch({ head: { checkpointId: "c1", parentId: undefined, data } }));
-    await call;
-    data.fill(0);
-    const row = await driver.head("t", "");
-    equal(text(row?.data), "head");
-    row?.data.fill(0);
-    equal(text((await driver.head("t", ""))?.data), "head");
+    const key = { collection: "effects", thread: "t", key: "k" };
+    const given = Array.from({ length: 7 }, (_, i) => bytes(`data ${i}`));
+    const [ofHead, ofValue, ofChunk, ofWrite, ofRecord, ofArtifact, ofMeta] = given as Seven;
+    await driver.commit(
+      batch({
+        head: { checkpointId: "c1", parentId: undefined, data: ofHead },
+        values: [{ channel: "a", version: "1", data: ofValue }],
+        chunks: [{ hash: hashText(1), data: ofChunk }],
+        writes: { checkpointId: "c1", rows: [{ ...write("t1", 0, ""), data: ofWrite }] },
+      }),
+    );
+    await driver.records.compareAndSet(key, null, { data: ofRecord, expiresAt: undefined }, false);
+    await driver.artifacts.put("t", { ref: "r", chars: 1, meta: ofMeta, data: ofArtifact });
+    for (const data of given) data.fill(0);
+    const read = async () => {
+      const artifact = await driver.artifacts.get("t", "r");
+      return [
+        (await driver.head("t", ""))?.data,
+        (await driver.values("t", "", [{ channel: "a", version: "1" }]))[0],
+        (await driver.chunks("t", [hashText(1)])).get(hashText(1)),
+        (await driver.writes({ threadId: "t", namespace: "", checkpointId: "c1" }))[0]?.data,
+        (await driver.records.get(key))?.data,
+        artifact?.data,
+        artifact?.meta,
+        (await toArray(driver.heads({ threadId: "t" })))[0]?.data,
+        ...(await toArray(driver.rows("t", ["head", "value", "chunk", "write"]))).map((row) => row.data),
+      ];
+    };
+    const texts = async () => (await read()).map(text);
+    const expected = ["data 0", "data 1", "data 2", "data 3", "data 4", "data 5", "data 6", "data 0"];
+    equal((await texts()).slice(0, 8), expected);
+    equal((await texts()).slice(8).sort(), expected.slice(0, 4));
+    for (const data of await read()) data?.fill(0);
+    equal((await texts()).slice(0, 8), expected);
+    equal((await texts()).slice(8).sort(), expected.slice(0, 4));
   });
 }
+
+type Seven = [Uint8Array, Uint8Array, Uint8Array, Uint8Array, Uint8Array, Uint8Array, Uint8Array];
 
 /** A hash as chunks have it: 16 bytes in base64url. */
 function hashText(n: number): string {

@@ -16,6 +16,7 @@ import {
   ToolMessageChunk,
 } from "@langchain/core/messages";
 import { ChatPromptValue, StringPromptValue } from "@langchain/core/prompt_values";
+import { VersionedWrite } from "../checkpoint/state-version.ts";
 
 /** A class of the allow-list; looked up, never constructed. */
 export type AnyClass = new (...args: never[]) => unknown;
@@ -71,7 +72,7 @@ export class ClassTable {
   constructor(reviveClasses: Readonly<Record<string, AnyClass>> = {}) {
     // own names are kept apart from ours, so that a later built-in never takes a user's name
     const own = Object.entries(reviveClasses).map(([name, cls]) => [`user:${name}`, cls] as const);
-    const entries = [...Object.entries(PLAIN_CLASSES), ...own];
+    const entries = [...Object.entries(PLAIN_CLASSES), ["VersionedWrite", VersionedWrite] as const, ...own];
     this.#revive = new Map(entries);
     this.#nameOf = new Map(entries.map(([name, cls]) => [cls, name]));
   }

@@ -42,7 +42,7 @@ export class PostgresConnection {
   }
 
   async open(): Promise<void> {
-    await this.#open();
+    await this.#guarded(() => this.#open());
   }
 
   async close(): Promise<void> {
@@ -186,20 +186,27 @@ async function prepare(pool: Pg.Pool, schema: string, target: string): Promise<v
   try {
     let stored = await version();
     if (stored === undefined) {
-      await client.query(`BEGIN; SELECT pg_advisory_xact_lock(${SETUP_LOCK})`);
-      // another may have made them meanwhile
-      stored = await version();
-      if (stored === undefined) await client.query(schemaOf(quote(schema)));
-      await client.query("COMMIT");
+      // of the session, not of a transaction: only a new transaction is sure to see the tables that another has made meanwhile
+      await client.query(`SELECT pg_advisory_lock(${SETUP_LOCK})`);
+      try {
+        stored = await version();
+        if (stored === undefined) {
+          await client.query("BEGIN");
+          await client.query(schemaOf(quote(schema)));
+          await client.query("COMMIT");
+        }
+      } catch (error) {
+        await client.query("ROLLBACK").catch(() => undefined);
+        throw error;
+      } finally {
+        await client.query(`SELECT pg_advisory_unlock(${SETUP_LOCK})`).catch(() => undefined);
+      }
     }
     if (stored !== undefined && stored > SCHEMA_VERSION)
       throw new UnreadableTargetError({
         target,
         reason: `it was written by a newer version (schema ${stored})`,
       });
-  } catch (error) {
-    await client.query("ROLLBACK").catch(() => undefined);
-    throw error;
   } finally {
     client.release();
   }
