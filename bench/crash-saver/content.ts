@@ -1,6 +1,10 @@
-import { MemorySaver } from "@langchain/langgraph";
-import { type BaseCheckpointSaver, emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
-import { prose } from "../saver/words.ts";
+import {
+  type BaseCheckpointSaver,
+  emptyCheckpoint,
+  MemorySaver,
+  uuid6,
+} from "@langchain/langgraph-checkpoint";
+import { prose as makeProse } from "../saver/words.ts";
 
 /** Threads that the child writes to in turns. */
 export const THREADS = ["one", "two", "../three"] as const;
@@ -60,4 +64,14 @@ export function migratedId(step: number): string {
 
 export function newId(step: number): string {
   return uuid6(step);
+}
+
+const made = new Map<string, string>();
+
+/** The same texts are asked for again and again. */
+function prose(seed: number, chars: number): string {
+  const key = `${seed} ${chars}`;
+  const text = made.get(key) ?? makeProse(seed, chars);
+  made.set(key, text);
+  return text;
 }
