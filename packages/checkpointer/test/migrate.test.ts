@@ -137,6 +137,24 @@ async function moves(source: BaseCheckpointSaver, target: string): Promise<void>
 describe("migrateFrom", () => {
   it("takes over a SqliteSaver's database", () =>
     moves(SqliteSaver.fromConnString(tempFile("theirs.db")), tempFile()));
+  it("a checkpoint is never there without its writes, so a call that was cut short can be repeated", async () => {
+    const source = new MemorySaver();
+    await nested(source).invoke({ log: ["in"] }, { configurable: { thread_id: "waits" } });
+    const saver = open(":memory:");
+    const getTuple = source.getTuple.bind(source);
+    source.getTuple = async (config) => {
+      const tuple = await getTuple(config);
+      // writing stops at the last task
+      return tuple && { ...tuple, pendingWrites: [...(tuple.pendingWrites ?? []), ["cut", "log", () => 1]] };
+    };
+    const cut = await saver.migrateFrom(source);
+    expect(cut.problems.length).toBeGreaterThan(2);
+    source.getTuple = getTuple;
+    expect((await saver.migrateFrom(source)).skipped).toBe(0);
+    const theirs = (await tuplesOf(source, "waits")).map(comparable);
+    expect((await tuplesOf(saver as never, "waits")).map(comparable)).toEqual(theirs);
+    expect(theirs.some(({ writes }) => writes.length > 0)).toBe(true);
+  });
   it("takes over a MemorySaver", () => moves(new MemorySaver(), ":memory:"));
 
   it("reports what cannot be taken over and goes on", async () => {

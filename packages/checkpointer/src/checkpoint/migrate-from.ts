@@ -120,6 +120,12 @@ async function takeOver(tuple: CheckpointTuple, target: MigrateTarget): Promise<
   const at = { configurable: { thread_id: config.configurable?.thread_id, checkpoint_ns: namespace } };
   const parent = parentConfig?.configurable?.checkpoint_id;
   const under = parent === undefined ? at : { configurable: { ...at.configurable, checkpoint_id: parent } };
+  // writes first: a checkpoint that is there is skipped when an interrupted call is repeated, so it must not be there without them
+  const tasks = new Map<string, PendingWrite[]>();
+  for (const [taskId, channel, value] of pendingWrites)
+    tasks.set(taskId, [...(tasks.get(taskId) ?? []), [channel, value]]);
+  const written = { configurable: { ...at.configurable, checkpoint_id: checkpoint.id } };
+  for (const [taskId, writes] of tasks) await target.putWrites(written, writes, taskId);
   const chosen = new Map<string, number>();
   for (;;) {
     const moved = withVersions(checkpoint, chosen);
@@ -138,11 +144,6 @@ async function takeOver(tuple: CheckpointTuple, target: MigrateTarget): Promise<
       chosen.set(error.channel, next);
     }
   }
-  const tasks = new Map<string, PendingWrite[]>();
-  for (const [taskId, channel, value] of pendingWrites)
-    tasks.set(taskId, [...(tasks.get(taskId) ?? []), [channel, value]]);
-  const written = { configurable: { ...at.configurable, checkpoint_id: checkpoint.id } };
-  for (const [taskId, writes] of tasks) await target.putWrites(written, writes, taskId);
 }
 
 /** The checkpoint with the chosen alternates of its channels' versions, in what its nodes have seen too. */
