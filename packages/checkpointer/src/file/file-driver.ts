@@ -332,8 +332,9 @@ export class FileDriver implements StorageDriver {
     if (!existsSync(this.#options.path)) return [];
     return readdirSync(this.#options.path)
       .filter((name) => {
-        const id = readHeader(join(this.#options.path, name));
-        return id === undefined || folderName(id) !== name;
+        const folder = join(this.#options.path, name);
+        const id = readHeader(folder);
+        return id === undefined ? !isUnborn(folder) : folderName(id) !== name;
       })
       .map(
         (name) =>
@@ -362,4 +363,12 @@ function ownerOf(key: RecordKey): string {
 
 function stateOf(file: ThreadFile): ThreadState | undefined {
   return file.rows && { era: file.life, revision: `${file.life}.${file.rows.revision}` };
+}
+
+/** What a process leaves that died before its first journal was in place: nothing was acknowledged, and the next write goes on from there. */
+function isUnborn(folder: string): boolean {
+  return (
+    statSync(folder).isDirectory() &&
+    readdirSync(folder).every((name) => name === "journal.jsonl.new" || name.startsWith("lock"))
+  );
 }

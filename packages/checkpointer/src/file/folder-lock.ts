@@ -1,4 +1,5 @@
-import { closeSync, openSync, readFileSync, unlinkSync, writeSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import { existsSync, linkSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
 import { type Deps, isAlive, processOwner, readOwner } from "@longhaul/core";
 import { StorageBusyError } from "../errors.ts";
 
@@ -33,23 +34,23 @@ export async function withLock<T>(
   }
 }
 
+/** The file appears with its owner in it: one without, left by a process that died in between, would be nobody's and stay for ever. */
 function tryLock(path: string): boolean {
-  let file: number;
+  if (existsSync(path)) return false;
+  const own = `${path}.${randomBytes(6).toString("hex")}`;
+  writeFileSync(own, JSON.stringify(processOwner()));
   try {
-    file = openSync(path, "wx");
+    linkSync(own, path);
+    return true;
   } catch (error) {
     if ((error as { code?: string }).code === "EEXIST") return false;
     throw error;
-  }
-  try {
-    writeSync(file, JSON.stringify(processOwner()));
   } finally {
-    closeSync(file);
+    unlinkSync(own);
   }
-  return true;
 }
 
-/** A file that is empty or gone belongs to one that is just taking or leaving it. */
+/** A file that is gone belonged to one that has just left it. */
 function isAbandoned(path: string): boolean {
   try {
     const text = readFileSync(path, "utf8");
