@@ -67,7 +67,16 @@ export class Reader {
     }
   }
 
-  async tuple(row: HeadRow, head: Head = this.head(row)): Promise<CheckpointTuple> {
+  async tuple(row: HeadRow, head?: Head): Promise<CheckpointTuple> {
+    try {
+      return await this.#tuple(row, head ?? this.head(row));
+    } catch (error) {
+      // what the back end finds itself does not say for which checkpoint it was asked
+      throw DamagedRecordError.isInstance(error) ? error.at(placeOf(row)) : error;
+    }
+  }
+
+  async #tuple(row: HeadRow, head: Head): Promise<CheckpointTuple> {
     const values = await this.values(row, head, head.values);
     const checkpoint: Checkpoint = {
       v: head.v,

@@ -1,4 +1,4 @@
-import { DamagedRecordError } from "../errors.ts";
+import { DamagedRecordError, type RecordPlace } from "../errors.ts";
 
 /*
  * A damaged page may give a column of another type, which would surface later as a bare TypeError or as a wrong answer. SQLite checks types
@@ -27,6 +27,15 @@ export function optional<T>(
   read: (value: unknown, column: string) => T,
 ): T | undefined {
   return value === null || value === undefined ? undefined : read(value, column);
+}
+
+/** Damage that `read` finds in a column, with the place that the caller asked for. */
+export function inPlace<T>(place: RecordPlace, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw DamagedRecordError.isInstance(error) ? error.at(place) : error;
+  }
 }
 
 function damaged(column: string, expected: string): DamagedRecordError {

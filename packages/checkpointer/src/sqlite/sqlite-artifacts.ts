@@ -1,5 +1,5 @@
 import type { ArtifactRow, ArtifactTable, Row } from "../driver/driver.ts";
-import { bytes, integer, text } from "./columns.ts";
+import { bytes, inPlace, integer, text } from "./columns.ts";
 import type { Connection } from "./connection.ts";
 
 const LIST_PAGE = 200;
@@ -36,7 +36,8 @@ export class SqliteArtifacts implements ArtifactTable {
       const row = this.#connection
         .statement("SELECT ref, chars, meta, data FROM artifacts WHERE thread_id = ? AND ref = ?")
         .get(threadId, ref) as ArtifactRow | undefined;
-      return row && { ...listed(row), data: bytes(row.data, "data") };
+      const place = { threadId, record: `artifact ${ref}` };
+      return row && inPlace(place, () => ({ ...listed(row), data: bytes(row.data, "data") }));
     });
   }
 

@@ -17,7 +17,7 @@ import type {
   WriteRow,
 } from "../driver/driver.ts";
 import { DamagedRecordError, StorageBusyError, StorageWriteError } from "../errors.ts";
-import { bytes, integer, optional, text } from "./columns.ts";
+import { bytes, inPlace, integer, optional, text } from "./columns.ts";
 import { Connection } from "./connection.ts";
 import { SqliteArtifacts } from "./sqlite-artifacts.ts";
 import { firstVersion, SqliteRecords } from "./sqlite-records.ts";
@@ -233,13 +233,15 @@ export class SqliteDriver implements StorageDriver {
         'SELECT task_id AS taskId, idx AS "index", task_path AS taskPath, channel, data FROM writes WHERE thread = ? AND ns = ? AND checkpoint_id = ?',
       ).all(thread.id, address.namespace, address.checkpointId) as WriteRow[];
       const wanted = channels ? rows.filter((row) => channels.includes(row.channel)) : rows;
-      return wanted.map((row) => ({
-        taskId: text(row.taskId, "task_id"),
-        index: integer(row.index, "idx"),
-        taskPath: text(row.taskPath, "task_path"),
-        channel: text(row.channel, "channel"),
-        data: bytes(row.data, "data"),
-      }));
+      return wanted.map((row) =>
+        inPlace({ ...address, channel: String(row.channel) }, () => ({
+          taskId: text(row.taskId, "task_id"),
+          index: integer(row.index, "idx"),
+          taskPath: text(row.taskPath, "task_path"),
+          channel: text(row.channel, "channel"),
+          data: bytes(row.data, "data"),
+        })),
+      );
     });
   }
 
@@ -250,7 +252,8 @@ export class SqliteDriver implements StorageDriver {
   ): Promise<(Uint8Array | undefined)[]> {
     return this.#connection.read(() => {
       const thread = this.#thread(threadId);
-      return keys.map((key) => (thread ? this.#value(thread.id, namespace, key) : undefined));
+      if (!thread) return keys.map(() => undefined);
+      return inPlace({ threadId }, () => keys.map((key) => this.#value(thread.id, namespace, key)));
     });
   }
 
@@ -262,7 +265,11 @@ export class SqliteDriver implements StorageDriver {
       const statement = this.#sql("SELECT data FROM chunks WHERE thread = ? AND hash = ?");
       for (const hash of hashes) {
         const row = statement.get(thread.id, hashBytes(hash)) as { data: Uint8Array } | undefined;
-        if (row) found.set(hash, bytes(row.data, "data"));
+        if (row)
+          found.set(
+            hash,
+            inPlace({ threadId }, () => bytes(row.data, "data")),
+          );
       }
       return found;
     });
@@ -392,7 +399,7 @@ export class SqliteDriver implements StorageDriver {
     const row = this.#sql(
       "SELECT data FROM channel_values WHERE thread = ? AND ns = ? AND channel = ? AND version = ?",
     ).get(thread, namespace, channel, version) as { data: Uint8Array } | undefined;
-    return row && bytes(row.data, "data");
+    return row && inPlace({ namespace, channel }, () => bytes(row.data, "data"));
   }
 
   #putValues(thread: number, { namespace, values, isSame }: Batch): void {
@@ -456,14 +463,15 @@ function hashBytes(hash: string): Buffer {
 }
 
 function toHead(threadId: string, row: StoredHead): HeadRow {
-  return {
+  const place = { threadId, namespace: String(row.ns), checkpointId: String(row.checkpoint_id) };
+  return inPlace(place, () => ({
     threadId,
     namespace: text(row.ns, "ns"),
     checkpointId: text(row.checkpoint_id, "checkpoint_id"),
     parentId: optional(row.parent_id, "parent_id", text),
     sequence: integer(row.sequence, "sequence"),
     data: bytes(row.data, "data"),
-  };
+  }));
 }
 
 function eraOf({ id, swept }: ThreadKey): string {

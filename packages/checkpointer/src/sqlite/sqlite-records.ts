@@ -2,7 +2,7 @@ import { randomInt } from "node:crypto";
 import type { Clock, RecordKey } from "@longhaul/core";
 import type { RecordRow, RecordTable, Row } from "../driver/driver.ts";
 import { DamagedRecordError } from "../errors.ts";
-import { bytes, integer, text } from "./columns.ts";
+import { bytes, inPlace, integer, text } from "./columns.ts";
 import type { Connection } from "./connection.ts";
 
 interface Stored {
@@ -136,14 +136,19 @@ export function firstVersion(): number {
   return randomInt(1, 2 ** 40);
 }
 
-function expiryOf({ expires_at: value }: Stored): number | undefined {
+function expiryOf(row: Stored): number | undefined {
+  const value = row.expires_at;
   if (value === null) return undefined;
   if (typeof value === "number") return value;
-  throw new DamagedRecordError({ reason: "the column expires_at of a row of the database is not a number" });
+  throw new DamagedRecordError({
+    reason: "the column expires_at of a row of the database is not a number",
+    place: { threadId: String(row.thread_id), record: `${row.collection}/${row.key}` },
+  });
 }
 
 function toRecord(row: Stored): RecordRow {
-  return {
+  const place = { threadId: String(row.thread_id), record: `${row.collection}/${row.key}` };
+  return inPlace(place, () => ({
     key: {
       collection: text(row.collection, "collection"),
       thread: text(row.thread_id, "thread_id"),
@@ -152,5 +157,5 @@ function toRecord(row: Stored): RecordRow {
     version: integer(row.version, "version"),
     expiresAt: expiryOf(row),
     data: bytes(row.data, "data"),
-  };
+  }));
 }
