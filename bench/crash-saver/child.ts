@@ -32,12 +32,12 @@ async function work({ place, point, countdown, seed }: Job): Promise<void> {
   for (let n = 1; ; n++) {
     const thread = THREADS[next() % THREADS.length] as string;
     const dice = next() % 100;
-    if (dice < 78) await step(saver, thread, log, next() % 2 === 0);
-    else if (dice < 83)
+    if (dice < 72) await step(saver, thread, log, next() % 2 === 0);
+    else if (dice < 78)
       await called(log, { call: "prune", thread }, () => saver.prune(thread, { keepLast: KEEP_LAST }));
-    else if (dice < 85) await called(log, { call: "delete", thread }, () => saver.deleteThread(thread));
-    else if (dice < 90) await raise(saver, thread, log);
-    else if (dice < 96)
+    else if (dice < 80) await called(log, { call: "delete", thread }, () => saver.deleteThread(thread));
+    else if (dice < 85) await raise(saver, thread, log);
+    else if (dice < 90)
       await called(log, { call: "artifact", thread, n }, () =>
         saver.artifacts.put(thread, artifactAt(thread, n), { kind: "bench", label: `${n}` }),
       );

@@ -13,6 +13,8 @@ export type CrashPoint =
   | "after rename"
   | "before unlink"
   | "after create"
+  | "before link"
+  | "after link"
   | "before statement"
   | "after statement";
 
@@ -29,6 +31,8 @@ export function crashPointsOf(storage: Storage): readonly CrashPoint[] {
       "after rename",
       "before unlink",
       "after create",
+      "before link",
+      "after link",
     ];
   if (storage === "postgres") return [...calls, "before statement", "after statement"];
   return calls;
@@ -40,7 +44,7 @@ export function arm(driver: StorageDriver, point: CrashPoint, countdown: number)
   const die = () => {
     if (--left <= 0) process.kill(process.pid, "SIGKILL");
   };
-  if (/write|rename|unlink|create/.test(point)) armFiles(point, die);
+  if (/write|rename|link|create/.test(point)) armFiles(point, die);
   if (point.endsWith("statement")) armStatements(point, die);
   const around = async <T>(call: (typeof CALLS)[number], run: () => Promise<T>): Promise<T> => {
     if (point === `before ${call}`) die();
@@ -73,7 +77,7 @@ function override<T extends object>(target: T, members: Partial<T>): T {
 
 /** The file driver's own calls of the file system. */
 function armFiles(point: CrashPoint, die: () => void): void {
-  const { writeSync, renameSync, unlinkSync, openSync } = fs;
+  const { writeSync, renameSync, linkSync, unlinkSync, openSync } = fs;
   const isOurs = (path: unknown) => String(path).includes("threads");
   const patched = fs as { -readonly [K in keyof typeof fs]: unknown };
   // the child's log is written with `appendFileSync`, which does not come by here
@@ -102,6 +106,12 @@ function armFiles(point: CrashPoint, die: () => void): void {
       if (point === "before rename") die();
       renameSync(from, to);
       if (point === "after rename") die();
+    };
+  if (point === "before link" || point === "after link")
+    patched.linkSync = (from: string, to: string) => {
+      if (point === "before link") die();
+      linkSync(from, to);
+      if (point === "after link") die();
     };
   if (point === "before unlink")
     patched.unlinkSync = (path: string) => {
