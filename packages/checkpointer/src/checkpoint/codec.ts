@@ -37,8 +37,8 @@ export class Codec {
 
   /** Snapshots of values, each with the name of its root in errors. @throws UnstorableValueError */
   encode(values: readonly (readonly [path: string, value: unknown])[]): Form[] {
-    const done = new Set<object>();
-    return values.map(([path, value]) => formOf(this.#encoder.encode(value, path, done)));
+    const walk = {};
+    return values.map(([path, value]) => formOf(this.#encoder.encode(value, path, walk)));
   }
 
   seal(text: string, at: Place): Uint8Array {
@@ -88,18 +88,25 @@ export class Codec {
     threadId: string,
     hashes: readonly string[],
   ): Promise<Map<string, string>> {
-    const texts = new Map<string, string>();
-    for (const [hash, data] of await driver.chunks(threadId, hashes)) {
-      try {
-        texts.set(hash, this.unseal(data, place.chunk(threadId, hash)));
-      } catch (error) {
-        if (DamagedRecordError.isInstance(error)) {
-          throw new DamagedRecordError({ reason: `chunk ${hash}: ${error.reason}`, cause: error });
-        }
-        throw error;
-      }
+    const found = [...(await driver.chunks(threadId, hashes))];
+    const sealed = found.map(([hash, data]) => [data, place.chunk(threadId, hash)] as const);
+    try {
+      const texts = this.#sealer.unsealAll(sealed);
+      return new Map(found.map(([hash], i) => [hash, texts[i] as string]));
+    } catch (error) {
+      if (!DamagedRecordError.isInstance(error)) throw error;
     }
-    return texts;
+    // one of them is damaged: opened singly, to name it
+    return new Map(found.map(([hash, data]) => [hash, this.#chunk(threadId, hash, data)]));
+  }
+
+  #chunk(threadId: string, hash: string, data: Uint8Array): string {
+    try {
+      return this.unseal(data, place.chunk(threadId, hash));
+    } catch (error) {
+      if (!DamagedRecordError.isInstance(error)) throw error;
+      throw new DamagedRecordError({ reason: `chunk ${hash}: ${error.reason}`, cause: error });
+    }
   }
 
   /** The thread was deleted: nothing that was read of it may be trusted to be there. */

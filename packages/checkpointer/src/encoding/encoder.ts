@@ -5,7 +5,7 @@ import { Description, describe, Refusal } from "./describe.ts";
 import { Holes, type Item, TextNode, ValueNode } from "./node.ts";
 import { OP, PAIRS_AFTER } from "./ops.ts";
 import { Packer } from "./packer.ts";
-import { type Seen, unchanged } from "./unchanged.ts";
+import { type Known, type Seen, unchanged } from "./unchanged.ts";
 
 /** Characters of long strings whose chunks are remembered. The strings are the state's own, so this costs little. */
 const TEXTS_MAX = 16_000_000;
@@ -37,7 +37,7 @@ interface Walk extends Seen {
 export class Encoder {
   readonly classes: ClassTable;
   readonly packer: Packer;
-  readonly #nodes = new WeakMap<object, ValueNode>();
+  readonly #known = new WeakMap<object, Known>();
   #texts = new Map<string, Chunk>();
   #textChars = 0;
 
@@ -48,25 +48,26 @@ export class Encoder {
 
   /**
    * @param path How an error names the root: `state.messages`.
-   * @param done Shared by the values of one call, so that what stands in several of them is compared once. Never keep it over an await.
+   * @param id Shared by the values of one call, so that what stands in several of them is compared once. Never keep it over an await.
    * @throws UnstorableValueError with the path of the first value that has no stored form.
    */
-  encode(value: unknown, path: string, done = new Set<object>()): Item {
+  encode(value: unknown, path: string, id: object = {}): Item {
     const walk: Walk = {
       path,
       stack: [],
       open: new Set(),
-      done,
-      nodes: this.#nodes,
+      walk: id,
+      known: this.#known,
       classes: this.classes,
     };
     const { stack } = walk;
     let result: Item = this.#enter(value, walk);
     for (let top = stack.at(-1); top; top = stack.at(-1)) {
-      const { items, description } = top;
+      const { items } = top;
+      const values = top.description.items;
       const depth = stack.length;
-      while (items.length < description.items.length) {
-        const item = this.#enter(description.items[items.length], walk);
+      for (let i = items.length; i < values.length; i++) {
+        const item = this.#enter(values[i], walk);
         if (stack.length > depth) break;
         items.push(item);
       }
@@ -80,7 +81,13 @@ export class Encoder {
 
   /** Remembers what a value that was just read looks like, so that storing it again is cheap. */
   remember(value: object, node: ValueNode): void {
-    if (node.items.length >= REMEMBER_FROM || node.op === OP.MESSAGE) this.#nodes.set(value, node);
+    this.#remember(value, node, undefined);
+  }
+
+  #remember(value: object, node: ValueNode, seenIn: object | undefined): void {
+    if (node.items.length >= REMEMBER_FROM || node.op === OP.MESSAGE) {
+      this.#known.set(value, { node, seenIn, copy: undefined });
+    }
   }
 
   /** A leaf's item; for an object that is not known, pushes a frame (and the returned item means nothing). */
@@ -99,10 +106,10 @@ export class Encoder {
         throw this.#refusal(walk, `a ${typeof value} has no stored form`);
     }
     if (value === null || value instanceof Holes) return value;
-    const known = this.#nodes.get(value);
-    if (known && (walk.done.has(value) || unchanged(value, known, walk))) {
-      walk.done.add(value);
-      return known;
+    const known = this.#known.get(value);
+    if (known && (known.seenIn === walk.walk || unchanged(value, known, walk))) {
+      known.seenIn = walk.walk;
+      return known.node;
     }
     if (walk.open.has(value)) throw this.#refusal(walk, "it contains itself");
     const description = describe(value, this.classes);
@@ -118,8 +125,7 @@ export class Encoder {
     void node.form;
     walk.open.delete(source);
     if (!(source instanceof Description)) {
-      this.remember(source, node);
-      walk.done.add(source);
+      this.#remember(source, node, walk.walk);
     }
     return node;
   }

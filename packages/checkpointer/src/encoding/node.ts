@@ -26,7 +26,12 @@ export interface CutMemory {
   /** Decides whether a run ends after this item. */
   readonly mark: number;
   /** The run that last began with this item. */
-  run?: { readonly units: readonly Form[]; readonly form: Form };
+  run?: {
+    readonly units: readonly Form[];
+    readonly form: Form;
+    /** Whether it ended by its own items, and not because the list did. */
+    readonly isClosed: boolean;
+  };
 }
 
 /**

@@ -13,7 +13,7 @@ export interface ChunkSizes {
   readonly textMin: number;
 }
 
-export const CHUNK_SIZES: ChunkSizes = { inlineMax: 256, splitAbove: 1024, textMin: 512 };
+export const CHUNK_SIZES: ChunkSizes = { inlineMax: Number(process.env.I ?? 256), splitAbove: Number(process.env.S ?? 1024), textMin: Number(process.env.X ?? 512) };
 /** For heads and ledger records: everything in one text. */
 export const ONE_PIECE: ChunkSizes = {
   inlineMax: Number.POSITIVE_INFINITY,

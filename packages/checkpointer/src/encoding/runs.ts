@@ -3,7 +3,7 @@ import type { CutMemory, Form } from "./node.ts";
 import { OP } from "./ops.ts";
 
 /** Expected characters of a run. Small, because each new version of a growing list writes its last run again. */
-const TARGET = 320;
+const TARGET = Number(process.env.T ?? 320);
 
 /**
  * Cuts a long sequence into runs whose borders depend on the items' own content, so that appending, inserting or removing
@@ -16,10 +16,18 @@ export function runsOf(units: readonly Form[]): Form[] {
   let length = 0;
   for (let i = 0; i < units.length; i++) {
     const unit = units[i] as Form;
+    const run = i === start ? unit.cut?.run : undefined;
+    // where it ended depends on its own items alone, if it did not end with the list
+    if (run?.isClosed && isSlice(run.units, units, start)) {
+      runs.push(run.form);
+      start = i + run.units.length;
+      i = start - 1;
+      continue;
+    }
     length += unit.inline.length + 1;
     const border = length > 4 * TARGET || memoryOf(unit).mark < (unit.inline.length / TARGET) * 0x1_0000_0000;
     if ((border && i > start) || i === units.length - 1) {
-      runs.push(runOf(units, start, i + 1));
+      runs.push(runOf(units, start, i + 1, border && i > start));
       start = i + 1;
       length = 0;
     }
@@ -27,13 +35,12 @@ export function runsOf(units: readonly Form[]): Form[] {
   return runs;
 }
 
-function runOf(units: readonly Form[], start: number, end: number): Form {
+function runOf(units: readonly Form[], start: number, end: number, isClosed: boolean): Form {
   const memory = memoryOf(units[start] as Form);
-  if (memory.run && isSlice(memory.run.units, units, start, end)) return memory.run.form;
   const slice = units.slice(start, end);
   const chunk = chunkOf(slice.map((unit) => unit.inline).join(","), chunksOf(slice));
   const form = { inline: `${OP.RUN},"${chunk.hash}"`, chunks: [chunk] };
-  memory.run = { units: slice, form };
+  memory.run = { units: slice, form, isClosed };
   return form;
 }
 
@@ -41,8 +48,8 @@ export function chunksOf(units: readonly Form[]): Form["chunks"] {
   return units.flatMap((unit) => unit.chunks);
 }
 
-function isSlice(slice: readonly Form[], units: readonly Form[], start: number, end: number): boolean {
-  if (slice.length !== end - start) return false;
+function isSlice(slice: readonly Form[], units: readonly Form[], start: number): boolean {
+  // past the end there is undefined, which is no unit
   for (let i = 0; i < slice.length; i++) if (slice[i] !== units[start + i]) return false;
   return true;
 }

@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { DamagedRecordError, EncryptionError } from "../errors.ts";
-import { asBuffer, CODECS, type Compression, pack, unpack } from "./codecs.ts";
+import { asBuffer, CODECS, type Compression, type Packed, pack, unpack, unpackAll } from "./codecs.ts";
 import type { Place } from "./place.ts";
 
 /**
@@ -68,6 +68,15 @@ export class Sealer {
    * @throws EncryptionError when the key is missing or another one, or a row is not encrypted that should be.
    */
   unseal(stored: Uint8Array, place: Place): string {
+    return unpack(this.#open(stored, place));
+  }
+
+  /** As `unseal` for each, faster for many. @throws as `unseal`, without saying for which. */
+  unsealAll(stored: readonly (readonly [stored: Uint8Array, place: Place])[]): string[] {
+    return unpackAll(stored.map(([bytes, place]) => this.#open(bytes, place)));
+  }
+
+  #open(stored: Uint8Array, place: Place): Packed {
     const { codec, size, start, isEncrypted } = headerOf(stored);
     const bytes = asBuffer(stored);
     if (bytes.readUInt32BE(3) !== checksum(bytes, place)) throw damaged("its checksum does not match");
@@ -76,9 +85,7 @@ export class Sealer {
     if (!isEncrypted && encryption && !encryption.acceptPlaintext)
       throw new EncryptionError({ reason: "plaintext" });
     const payload = isEncrypted ? this.#decrypt(bytes, start, place) : bytes.subarray(start);
-    const raw = unpack(payload, codec, size);
-    if (raw.length !== size) throw damaged(`it has ${raw.length} bytes instead of ${size}`);
-    return raw.toString("utf8");
+    return { codec, payload, size };
   }
 
   #decrypt(bytes: Buffer, start: number, place: Place): Buffer {

@@ -2,13 +2,23 @@ import { type ClassTable, type Fields, isStoredField } from "./classes.ts";
 import { Description, describe, Refusal } from "./describe.ts";
 import { Holes, type Item, TextNode, ValueNode } from "./node.ts";
 import { OP } from "./ops.ts";
+import { ReferenceCopy } from "./reference-copy.ts";
 
-/** What a walk has found out so far. */
+/** What an encoder remembers of an object. */
+export interface Known {
+  readonly node: ValueNode;
+  /** The walk that compared or built it: a walk is synchronous, so within it the object still is as its node. */
+  seenIn: object | undefined;
+  /** Of a message, made when it is met again. */
+  copy: ReferenceCopy | undefined;
+}
+
+/** What a walk knows. */
 export interface Seen {
   readonly classes: ClassTable;
-  /** Objects that were compared or built in this walk: it is synchronous, so they still are as their nodes. */
-  readonly done: Set<object>;
-  readonly nodes: { get(value: object): ValueNode | undefined };
+  /** Stands for this walk. */
+  readonly walk: object;
+  readonly known: { get(value: object): Known | undefined };
 }
 
 /** Deeper values are rebuilt instead: recursion must not overflow on a value that someone nested. */
@@ -21,8 +31,22 @@ const MAX_DEPTH = 200;
  * too; then it finds a difference, and the value is described anew. What it does not see are symbols, and named keys of arrays, that were
  * added to an object after it was first stored.
  */
-export function unchanged(value: object, node: ValueNode, seen: Seen): boolean {
-  return sameObject(value, node, seen, 0);
+export function unchanged(value: object, known: Known, seen: Seen): boolean {
+  return known.node.op === OP.MESSAGE
+    ? sameAsKnown(value, known, seen, 0)
+    : sameObject(value, known.node, seen, 0);
+}
+
+/** For a message: first by its references, which is a fraction of the work. */
+function sameAsKnown(message: object, known: Known, seen: Seen, depth: number): boolean {
+  // the same messages stand in several arrays: in the channel, in each Send
+  if (known.seenIn === seen.walk) return true;
+  if (!known.copy?.holds()) {
+    if (!sameMessage(message as Fields, known.node, seen, depth)) return false;
+    known.copy = ReferenceCopy.of(message);
+  }
+  known.seenIn = seen.walk;
+  return true;
 }
 
 function same(value: unknown, item: Item, seen: Seen, depth: number): boolean {
@@ -53,11 +77,9 @@ function sameObject(value: object, node: ValueNode, seen: Seen, depth: number): 
   }
   if (node.op === OP.ARRAY && Array.isArray(value)) return sameItems(value, node.items, seen, depth);
   if (node.op === OP.MESSAGE) {
-    // the same messages stand in several arrays: in the channel, in each Send
-    if (seen.done.has(value)) return seen.nodes.get(value) === node;
-    if (!sameMessage(value as Fields, node, seen, depth)) return false;
-    if (seen.nodes.get(value) === node) seen.done.add(value);
-    return true;
+    const known = seen.known.get(value);
+    if (known?.node === node) return sameAsKnown(value, known, seen, depth);
+    return known?.seenIn !== seen.walk && sameMessage(value as Fields, node, seen, depth);
   }
   return sameDescription(value, node, seen, depth);
 }
