@@ -155,7 +155,7 @@ describe("exportThread and importThread", () => {
       config = await put(saver, config, n, { messages: [...messages] });
     }
     const size = (await linesOf(saver)).join("\n").length;
-    expect(size).toBeLessThan(3 * JSON.stringify(messages).length);
+    expect(size).toBeLessThan(4 * JSON.stringify(messages).length);
   });
 
   it("refuses what is damaged, cut, foreign or there already, with the line, and leaves nothing", async () => {

@@ -62,20 +62,25 @@ it("a SQLite file of format 1 is readable", async () => {
   await expectAll(open(path));
 });
 
-it("plain rows of format 1 are readable, of each codec", async () => {
-  const codecs = rowsOf("plain.jsonl").map(({ data }) => data[2]);
-  expect(new Set(codecs)).toEqual(new Set([0, 1, 2]));
-  await expectAll(await load("plain.jsonl", {}));
+it.each([
+  ["plain.jsonl", [0, 1, 2]],
+  ["open.jsonl", [0, 3, 4]],
+])("plain rows of format 1 are readable: %s, codecs %j", async (file, codecs) => {
+  expect(new Set(rowsOf(file).map(({ data }) => data[2]))).toEqual(new Set(codecs));
+  await expectAll(await load(file, {}));
 });
 
-it("encrypted rows of format 1 are readable with their key, and with no other", async () => {
-  for (const { data } of rowsOf("encrypted.jsonl")) expect((data[2] as number) & 0x80).toBe(0x80);
-  await expectAll(await load("encrypted.jsonl", { encryptionKey: FORMAT_1_KEY }));
-  for (const options of [{}, { encryptionKey: new Uint8Array(32) }]) {
-    const saver = await load("encrypted.jsonl", options);
-    const error: unknown = await saver
-      .getTuple({ configurable: { thread_id: "t" } })
-      .catch((e: unknown) => e);
-    expect(error).toBeInstanceOf(EncryptionError);
-  }
-});
+it.each(["encrypted.jsonl", "open-encrypted.jsonl"])(
+  "encrypted rows of format 1 are readable with their key, and with no other: %s",
+  async (file) => {
+    for (const { data } of rowsOf(file)) expect((data[2] as number) & 0x80).toBe(0x80);
+    await expectAll(await load(file, { encryptionKey: FORMAT_1_KEY }));
+    for (const options of [{}, { encryptionKey: new Uint8Array(32) }]) {
+      const saver = await load(file, options);
+      const error: unknown = await saver
+        .getTuple({ configurable: { thread_id: "t" } })
+        .catch((e: unknown) => e);
+      expect(error).toBeInstanceOf(EncryptionError);
+    }
+  },
+);

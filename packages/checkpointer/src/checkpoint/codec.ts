@@ -1,7 +1,7 @@
 import type { StorageDriver } from "../driver/driver.ts";
 import { type Chunk, chunksToStore } from "../encoding/chunk.ts";
 import { type AnyClass, ClassTable } from "../encoding/classes.ts";
-import { Decoder } from "../encoding/decoder.ts";
+import { Decoder, type Fetched } from "../encoding/decoder.ts";
 import { Encoder } from "../encoding/encoder.ts";
 import { materialise } from "../encoding/materialise.ts";
 import { type Form, formOf } from "../encoding/node.ts";
@@ -87,17 +87,29 @@ export class Codec {
     driver: StorageDriver,
     threadId: string,
     hashes: readonly string[],
-  ): Promise<Map<string, string>> {
+  ): Promise<Map<string, Fetched>> {
     const found = [...(await driver.chunks(threadId, hashes))];
     const sealed = found.map(([hash, data]) => [data, place.chunk(threadId, hash)] as const);
+    const fetched = (json: readonly (() => string)[]) =>
+      new Map(
+        found.map(([hash, data], i): [string, Fetched] => [
+          hash,
+          { json: json[i] as () => string, text: () => this.#chunk(threadId, hash, data) },
+        ]),
+      );
     try {
-      const texts = this.#sealer.unsealAll(sealed);
-      return new Map(found.map(([hash], i) => [hash, texts[i] as string]));
+      return fetched(this.#sealer.unsealAll(sealed));
     } catch (error) {
       if (!DamagedRecordError.isInstance(error)) throw error;
     }
     // one of them is damaged: opened singly, to name it
-    return new Map(found.map(([hash, data]) => [hash, this.#chunk(threadId, hash, data)]));
+    return fetched(
+      found.map(
+        ([hash, data]) =>
+          () =>
+            `[${this.#chunk(threadId, hash, data)}]`,
+      ),
+    );
   }
 
   #chunk(threadId: string, hash: string, data: Uint8Array): string {

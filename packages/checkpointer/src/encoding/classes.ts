@@ -45,9 +45,8 @@ const PLAIN_CLASSES: Record<string, AnyClass> = { ChatPromptValue, Document, Str
 /** What all messages of a class have in common, and so is not stored. */
 export interface MessageTemplate {
   readonly prototype: object;
-  /** Own keys of a fresh instance in their order. */
-  readonly keys: readonly string[];
-  readonly fixed: Fields;
+  /** A fresh instance's own fields in their order; the constant ones with their value. */
+  readonly fields: readonly { readonly key: string; readonly isConstant: boolean; readonly value: unknown }[];
   /** The brand under a symbol. */
   readonly symbols: readonly (readonly [symbol, unknown])[];
 }
@@ -115,13 +114,12 @@ export class ClassTable {
     const make = Object.hasOwn(MESSAGES, name) ? MESSAGES[name] : undefined;
     if (!make) return undefined;
     const instance = make();
-    const fixed: Fields = {};
-    for (const key of Object.keys(instance))
-      if (CONSTANT_FIELDS.has(key)) fixed[key] = (instance as Fields)[key];
     const template = {
       prototype: Object.getPrototypeOf(instance) as object,
-      keys: Object.keys(instance),
-      fixed,
+      fields: Object.entries(instance).map(([key, value]) => {
+        const isConstant = CONSTANT_FIELDS.has(key);
+        return { key, isConstant, value: isConstant ? (value as unknown) : undefined };
+      }),
       symbols: Object.getOwnPropertySymbols(instance).map(
         (symbol) => [symbol, (instance as Record<symbol, unknown>)[symbol]] as const,
       ),

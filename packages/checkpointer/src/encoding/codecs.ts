@@ -3,25 +3,25 @@ import { DamagedRecordError } from "../errors.ts";
 import { DICTIONARY_1 } from "./dictionary.ts";
 
 /**
- * How a text is packed. Part of the stored format: never reused or changed; a new dictionary is a new codec. `openDictionary1` is a deflate
- * stream without a last block, cut at a byte as in RFC 7692: many of them are one stream.
+ * How a text is packed. Part of the stored format: never reused or changed; a new dictionary is a new codec. The open ones are deflate streams
+ * without a last block, cut at a byte as in RFC 7692: many of them are one stream. The others are read only.
  */
-const CODEC = { plain: 0, deflate: 1, deflateDictionary1: 2, openDictionary1: 3 } as const;
+const CODEC = { plain: 0, deflate: 1, deflateDictionary1: 2, openDictionary1: 3, open: 4 } as const;
 export const CODECS: ReadonlySet<number> = new Set(Object.values(CODEC));
 /** Below this, packing saves a few bytes and costs more time than storing the row. */
 const COMPRESS_FROM = 160;
-/** Above this the dictionary is no help. */
-const DICTIONARY_UP_TO = 16_384;
+/** Above this the dictionary is little help. */
+const DICTIONARY_UP_TO = 2_048;
+const OPEN = { level: 6, finishFlush: constants.Z_SYNC_FLUSH } as const;
 // setting up the usual window costs more time than packing a short text; reading needs to know nothing of it
-const TINY_UP_TO = 2_048;
-const OPEN = { level: 6, dictionary: DICTIONARY_1, finishFlush: constants.Z_SYNC_FLUSH } as const;
-const TINY = { ...OPEN, windowBits: 13, memLevel: 5 } as const;
-const SMALL = { ...OPEN, windowBits: 15, memLevel: 8 } as const;
+const OPEN_DICTIONARY_1 = { ...OPEN, dictionary: DICTIONARY_1, windowBits: 13, memLevel: 5 } as const;
 const JOINED = { finishFlush: constants.Z_SYNC_FLUSH } as const;
 /** What ends an open stream, and is not stored. */
 const CUT = Buffer.from([0x00, 0x00, 0xff, 0xff]);
-/** The dictionary as a block of a stream: what stands before an open stream when it is one of many. */
+/** What stands before an open stream when it is one of many: the dictionary, or place for two brackets. */
 const DICTIONARY_BLOCK = storedBlock(DICTIONARY_1);
+const BRACKETS = Buffer.from("][");
+const BRACKETS_BLOCK = storedBlock(BRACKETS);
 /** Bytes unpacked in one call. */
 const JOINED_MAX = 8 * 1024 * 1024;
 
@@ -37,98 +37,99 @@ export interface Packed {
 
 export function pack(text: string, compression: Compression): Packed {
   const raw = Buffer.from(text, "utf8");
-  if (compression === "deflate" && raw.length >= COMPRESS_FROM) {
-    const packed =
-      raw.length > DICTIONARY_UP_TO
-        ? { codec: CODEC.deflate, payload: deflateRawSync(raw), size: raw.length }
-        : {
-            codec: CODEC.openDictionary1,
-            payload: deflateRawSync(raw, raw.length <= TINY_UP_TO ? TINY : SMALL).subarray(0, -CUT.length),
-            size: raw.length,
-          };
-    if (packed.payload.length < raw.length) return packed;
+  const size = raw.length;
+  if (compression === "deflate" && size >= COMPRESS_FROM) {
+    const isShort = size <= DICTIONARY_UP_TO;
+    const payload = deflateRawSync(raw, isShort ? OPEN_DICTIONARY_1 : OPEN).subarray(0, -CUT.length);
+    if (payload.length < size) return { codec: isShort ? CODEC.openDictionary1 : CODEC.open, payload, size };
   }
-  return { codec: CODEC.plain, payload: raw, size: raw.length };
+  return { codec: CODEC.plain, payload: raw, size };
 }
 
 /** @throws DamagedRecordError; never allocates more than `size`. */
-export function unpack({ payload, codec, size }: Packed): string {
-  const raw = codec === CODEC.plain ? payload : inflate(payload, codec, size);
-  if (raw.length !== size)
-    throw new DamagedRecordError({ reason: `it has ${raw.length} bytes instead of ${size}` });
+export function unpack(packed: Packed): string {
+  const raw = packed.codec === CODEC.plain ? packed.payload : inflateOne(packed);
+  if (raw.length !== packed.size)
+    throw new DamagedRecordError({ reason: `it has ${raw.length} bytes instead of ${packed.size}` });
   return raw.toString("utf8");
 }
 
 /**
- * As `unpack` for each, but open streams are unpacked as one: setting up zlib costs several times what a short text does.
+ * As `unpack` for each, between brackets, as texts are parsed. Open streams are unpacked as one: setting up zlib costs several times what a
+ * short text does. Each text is made when it is asked for, so that not all are in memory twice.
  *
  * @throws DamagedRecordError without saying which of them it is
  */
-export function unpackAll(all: readonly Packed[]): string[] {
-  const texts = new Array<string>(all.length);
+export function unpackAll(all: readonly Packed[]): (() => string)[] {
+  const texts = new Array<() => string>(all.length);
   let group: number[] = [];
   let bytes = 0;
   const flush = () => {
-    if (group.length > 0) unpackJoined(all, group, bytes, texts);
+    if (group.length > 0) unpackJoined(all, group, texts);
     group = [];
     bytes = 0;
   };
   for (const [i, packed] of all.entries()) {
-    if (packed.codec !== CODEC.openDictionary1 || packed.size > DICTIONARY_UP_TO) {
-      texts[i] = unpack(packed);
+    if (!isOpen(packed) || packed.size > JOINED_MAX) {
+      const text = unpack(packed);
+      texts[i] = () => `[${text}]`;
       continue;
     }
     group.push(i);
-    bytes += DICTIONARY_1.length + packed.size;
+    bytes += packed.size;
     if (bytes > JOINED_MAX) flush();
   }
   flush();
   return texts;
 }
 
-function unpackJoined(all: readonly Packed[], group: readonly number[], bytes: number, texts: string[]): void {
-  const raw = inflateRaw(joined(group.map((i) => (all[i] as Packed).payload)), bytes, JOINED);
+function isOpen({ codec }: Packed): boolean {
+  return codec === CODEC.open || codec === CODEC.openDictionary1;
+}
+
+function unpackJoined(all: readonly Packed[], group: readonly number[], texts: (() => string)[]): void {
+  const packed = group.map((i) => all[i] as Packed);
+  const between = packed.map(({ codec }) => (codec === CODEC.open ? BRACKETS : DICTIONARY_1).length);
+  const bytes = packed.reduce((sum, { size }, n) => sum + size + (between[n] as number), BRACKETS.length);
+  const raw = inflate(joined(packed), bytes, JOINED);
   if (raw.length !== bytes)
     throw new DamagedRecordError({ reason: `they have ${raw.length} bytes instead of ${bytes}` });
-  let at = 0;
-  for (const i of group) {
-    at += DICTIONARY_1.length;
-    const end = at + (all[i] as Packed).size;
-    texts[i] = raw.toString("utf8", at, end);
-    at = end;
+  let end = 0;
+  for (const [n, i] of group.entries()) {
+    const start = end + (between[n] as number);
+    const after = start + (packed[n] as Packed).size;
+    // brackets in the place of what stands before and of what comes next
+    raw[start - 1] = 0x5b;
+    raw[after] = 0x5d;
+    texts[i] = () => raw.toString("utf8", start - 1, after + 1);
+    end = after;
   }
 }
 
-/** Open streams as one, each after the dictionary. */
-function joined(payloads: readonly Buffer[]): Buffer {
-  const around = DICTIONARY_BLOCK.length + CUT.length;
-  const stream = Buffer.allocUnsafe(payloads.reduce((sum, { length }) => sum + length + around, 0));
-  let at = 0;
-  for (const payload of payloads) {
-    stream.set(DICTIONARY_BLOCK, at);
-    at += DICTIONARY_BLOCK.length;
-    stream.set(payload, at);
-    at += payload.length;
-    stream.set(CUT, at);
-    at += CUT.length;
-  }
-  return stream;
+/** Open streams as one. */
+function joined(all: readonly Packed[]): Buffer {
+  const parts: Uint8Array[] = [];
+  for (const { codec, payload } of all)
+    parts.push(codec === CODEC.open ? BRACKETS_BLOCK : DICTIONARY_BLOCK, payload, CUT);
+  return Buffer.concat([...parts, BRACKETS_BLOCK]);
 }
 
-function inflate(payload: Buffer, codec: number, size: number): Buffer {
+function inflateOne({ payload, codec, size }: Packed): Buffer {
   switch (codec) {
+    case CODEC.open:
+      return inflate(Buffer.concat([payload, CUT]), size, JOINED);
     case CODEC.openDictionary1:
-      return inflateRaw(Buffer.concat([payload, CUT]), size, OPEN);
+      return inflate(Buffer.concat([payload, CUT]), size, { ...JOINED, dictionary: DICTIONARY_1 });
     case CODEC.deflateDictionary1:
-      return inflateRaw(payload, size, { dictionary: DICTIONARY_1 });
+      return inflate(payload, size, { dictionary: DICTIONARY_1 });
     default:
-      return inflateRaw(payload, size);
+      return inflate(payload, size);
   }
 }
 
-function inflateRaw(stream: Buffer, size: number, options: ZlibOptions = {}): Buffer {
-  // one piece of output where it is not too much
-  const chunkSize = Math.min(Math.max(size, 64), JOINED_MAX);
+/** Never makes more than `size` bytes; in one piece where that is not too much. */
+function inflate(stream: Buffer, size: number, options: ZlibOptions = {}): Buffer {
+  const chunkSize = Math.min(Math.max(size, 64), 2 * JOINED_MAX);
   try {
     return inflateRawSync(stream, { ...options, maxOutputLength: Math.max(1, size), chunkSize });
   } catch (cause) {

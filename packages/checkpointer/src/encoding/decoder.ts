@@ -3,10 +3,42 @@ import type { Chunk } from "./chunk.ts";
 import type { Encoder } from "./encoder.ts";
 import { Holes, type Item, TextNode, ValueNode } from "./node.ts";
 import { OP, type Op } from "./ops.ts";
-import { parseTokens, referencesOf, type Token } from "./references.ts";
+import { parseArray, parseTokens, referencesOf, type Token } from "./references.ts";
 
-/** Reads the text of chunks. A hash that is not there is not in the result. */
-export type FetchChunks = (hashes: readonly string[]) => Promise<ReadonlyMap<string, string>>;
+/** A chunk's text as the storage has it. */
+export interface Fetched {
+  /** Between brackets; asked for once. */
+  readonly json: () => string;
+  /** Without them: read again, since it is hardly ever asked for. */
+  readonly text: () => string;
+}
+
+/** Reads chunks. A hash that is not there is not in the result. */
+export type FetchChunks = (hashes: readonly string[]) => Promise<ReadonlyMap<string, Fetched>>;
+
+/** A chunk that was fetched and is not resolved yet. */
+interface Unresolved {
+  readonly tokens: readonly Token[];
+  readonly references: readonly string[];
+  readonly text: () => string;
+}
+
+/** A chunk that is in the storage. */
+class StoredChunk implements Chunk {
+  readonly hash: string;
+  readonly children: readonly Chunk[];
+  readonly #text: () => string;
+
+  constructor(hash: string, children: readonly Chunk[], text: () => string) {
+    this.hash = hash;
+    this.children = children;
+    this.#text = text;
+  }
+
+  get text(): string {
+    return this.#text();
+  }
+}
 
 /** What a chunk was read as: one value, a string, or a run of a container's items. */
 interface Read {
@@ -16,25 +48,22 @@ interface Read {
 
 /** Items of chunks kept in memory. Nodes are immutable, so all tuples may share them. */
 const REMEMBERED_ITEMS = 500_000;
-const CONTAINERS: ReadonlySet<number> = new Set<Op>([
-  OP.OBJECT,
-  OP.ARRAY,
-  OP.DATE,
-  OP.URL,
-  OP.REGEXP,
-  OP.MAP,
-  OP.SET,
-  OP.BYTES,
-  OP.ERROR,
-  OP.NULL_OBJECT,
-  OP.MESSAGE,
-  OP.BODY,
-  OP.CLASS,
-  OP.DELTA_SNAPSHOT,
-  OP.TEXT_LIST,
-  OP.KEYED_ARRAY,
-  OP.PROTOTYPED,
+const LEAVES: ReadonlySet<Op> = new Set<Op>([
+  OP.END,
+  OP.NUM,
+  OP.UNDEFINED,
+  OP.SPECIAL,
+  OP.BIGINT,
+  OP.REF,
+  OP.RUN,
+  OP.TEXT,
+  OP.HOLES,
 ]);
+/** By operation. */
+const CONTAINERS: readonly boolean[] = Object.values(OP).reduce<boolean[]>((all, op) => {
+  all[op] = !LEAVES.has(op);
+  return all;
+}, []);
 
 /** Makes nodes of stored text. Reads the chunks level by level, each once. */
 export class Decoder {
@@ -55,10 +84,11 @@ export class Decoder {
   /** @throws DamagedRecordError when a text is not well-formed or a chunk is missing. */
   async decode(texts: readonly string[], fetch: FetchChunks): Promise<Item[]> {
     const roots = texts.map(parseTokens);
-    const fetched = await this.#fetchAll(roots, fetch);
     // what this call read must stay until it ends, whatever is forgotten meanwhile
-    const read = new Map(fetched.kept);
-    for (const hash of fetched.texts.keys()) this.#resolve(hash, fetched.texts, read);
+    const read = new Map<string, Read>();
+    const fetched = await this.#fetchAll(roots, fetch, read);
+    // mostly the last ones refer to no others
+    for (const hash of [...fetched.keys()].reverse()) this.#resolve(hash, fetched, read);
     return roots.map((tokens) => {
       const items = this.#parse(tokens, read);
       if (items.length !== 1) throw malformed("not one value");
@@ -67,62 +97,62 @@ export class Decoder {
   }
 
   /** The values of one text that refers to no chunk. */
-  decodeAll(text: string): Item[] {
+  decodeAll(text: string): readonly Item[] {
     return this.#parse(parseTokens(text), new Map());
   }
 
-  async #fetchAll(roots: readonly (readonly Token[])[], fetch: FetchChunks) {
-    const texts = new Map<string, { readonly text: string; readonly tokens: readonly Token[] }>();
-    const kept = new Map<string, Read>();
+  /** Everything below `roots`, level by level; what is known already goes to `read`. */
+  async #fetchAll(
+    roots: readonly (readonly Token[])[],
+    fetch: FetchChunks,
+    read: Map<string, Read>,
+  ): Promise<Map<string, Unresolved>> {
+    const all = new Map<string, Unresolved>();
     let wanted = new Set(roots.flatMap(referencesOf));
     while (wanted.size > 0) {
       const missing: string[] = [];
       for (const hash of wanted) {
         const known = this.#read.get(hash);
-        if (known) kept.set(hash, known);
+        if (known) read.set(hash, known);
         else missing.push(hash);
       }
       wanted = new Set();
       if (missing.length === 0) break;
       const found = await fetch(missing);
       for (const hash of missing) {
-        const text = found.get(hash);
-        if (text === undefined) throw malformed(`chunk ${hash} is missing`);
-        const tokens = parseTokens(text);
-        texts.set(hash, { text, tokens });
-        for (const next of referencesOf(tokens)) if (!texts.has(next) && !kept.has(next)) wanted.add(next);
+        const fetched = found.get(hash);
+        if (fetched === undefined) throw malformed(`chunk ${hash} is missing`);
+        const tokens = parseArray(fetched.json());
+        const references = referencesOf(tokens);
+        all.set(hash, { tokens, references, text: fetched.text });
+        for (const next of references) if (!all.has(next) && !read.has(next)) wanted.add(next);
       }
     }
-    return { texts, kept };
+    return all;
   }
 
   /** Parses a chunk after those it refers to, without recursion. */
-  #resolve(
-    first: string,
-    texts: ReadonlyMap<string, { readonly text: string; readonly tokens: readonly Token[] }>,
-    read: Map<string, Read>,
-  ): void {
+  #resolve(first: string, fetched: ReadonlyMap<string, Unresolved>, read: Map<string, Read>): void {
     const stack = [first];
-    const open = new Set<string>();
+    let open: Set<string> | undefined;
     for (let hash = stack.at(-1); hash !== undefined; hash = stack.at(-1)) {
-      const source = texts.get(hash);
+      const source = fetched.get(hash);
       if (read.has(hash) || !source) {
         stack.pop();
         continue;
       }
-      const references = referencesOf(source.tokens);
-      const missing = references.filter((reference) => !read.has(reference));
-      if (missing.length > 0) {
+      const children = childrenOf(source, read);
+      if (!children) {
         // content addresses cannot form a cycle unless someone forged a row
+        open ??= new Set();
         if (open.has(hash)) throw malformed(`chunk ${hash} contains itself`);
         open.add(hash);
-        stack.push(...missing);
+        for (const reference of source.references) if (!read.has(reference)) stack.push(reference);
         continue;
       }
       stack.pop();
-      open.delete(hash);
-      const children = references.map((reference) => (read.get(reference) as Read).chunk);
-      const chunk: Chunk = { hash, text: source.text, children };
+      open?.delete(hash);
+      const chunk = new StoredChunk(hash, children, source.text);
       const entry: Read = { chunk, items: this.#parse(source.tokens, read, chunk) };
       read.set(hash, entry);
       this.#keep(hash, entry);
@@ -136,10 +166,10 @@ export class Decoder {
   }
 
   /** Tokens to items. With `chunk`, a single container is the value of that chunk and stands in its parent as a reference. */
-  #parse(tokens: readonly Token[], read: ReadonlyMap<string, Read>, chunk?: Chunk): Item[] {
-    const root: Item[] = [];
-    const stack: { readonly op: Op; readonly items: Item[] }[] = [];
-    let items = root;
+  #parse(tokens: readonly Token[], read: ReadonlyMap<string, Read>, chunk?: Chunk): readonly Item[] {
+    // the items of all open containers, one after another: a container's own array gets the right size at once
+    const items: Item[] = [];
+    const open: { readonly op: Op; readonly start: number }[] = [];
     let i = 0;
     const nextString = () => {
       const token = tokens[++i];
@@ -185,24 +215,21 @@ export class Decoder {
           break;
         }
         case OP.END: {
-          const done = stack.pop();
+          const done = open.pop();
           if (!done) throw malformed("an end without a beginning");
-          items = stack.at(-1)?.items ?? root;
-          const isWhole =
-            chunk !== undefined && stack.length === 0 && i === tokens.length - 1 && root.length === 0;
-          const form = isWhole ? { inline: `${OP.REF},"${chunk.hash}"`, chunks: [chunk] } : undefined;
-          items.push(new ValueNode(done.op, done.items, this.#encoder.packer, form));
+          const isWhole = open.length === 0 && done.start === 0 && i === tokens.length - 1;
+          const own = items.splice(done.start);
+          items.push(new ValueNode(done.op, own, this.#encoder.packer, isWhole ? chunk : undefined));
           break;
         }
         default:
-          if (!CONTAINERS.has(token))
+          if (CONTAINERS[token] !== true)
             throw malformed(`operation ${token} is unknown; a newer version may have written it`);
-          items = [];
-          stack.push({ op: token as Op, items });
+          open.push({ op: token as Op, start: items.length });
       }
     }
-    if (stack.length > 0) throw malformed("an end is missing");
-    return root;
+    if (open.length > 0) throw malformed("an end is missing");
+    return items;
   }
 
   #text(read: Read): Item {
@@ -210,6 +237,20 @@ export class Decoder {
     if (typeof text !== "string") throw malformed("a text that is no string");
     return new TextNode(text, read.chunk);
   }
+}
+
+const NONE: readonly never[] = [];
+
+/** The chunks that `source` refers to; undefined where one of them is not read yet. */
+function childrenOf(source: Unresolved, read: ReadonlyMap<string, Read>): readonly Chunk[] | undefined {
+  if (source.references.length === 0) return NONE;
+  const children: Chunk[] = [];
+  for (const reference of source.references) {
+    const child = read.get(reference);
+    if (!child) return undefined;
+    children.push(child.chunk);
+  }
+  return children;
 }
 
 function specialNumber(name: string): number {

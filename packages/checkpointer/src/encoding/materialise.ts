@@ -18,30 +18,55 @@ class Body {
  * classes revive, none through a constructor. The encoder remembers what it made, so storing it again is cheap.
  */
 export function materialise(item: Item, classes: ClassTable, encoder?: Encoder): unknown {
-  if (!(item instanceof ValueNode)) return item instanceof TextNode ? item.text : item;
-  const stack: { readonly node: ValueNode; readonly values: unknown[] }[] = [{ node: item, values: [] }];
-  for (;;) {
-    const top = stack.at(-1) as { readonly node: ValueNode; readonly values: unknown[] };
-    const { node, values } = top;
-    let child: ValueNode | undefined;
-    while (values.length < node.items.length && !child) {
-      const next = node.items[values.length];
-      if (next instanceof ValueNode) child = next;
-      else values.push(next instanceof TextNode ? next.text : next);
-    }
-    if (child) {
-      stack.push({ node: child, values: [] });
-      continue;
-    }
-    const value = construct(node, values, classes);
-    if (encoder && typeof value === "object" && value !== null && !(value instanceof Body)) {
-      encoder.remember(value, node);
-    }
-    stack.pop();
-    const parent = stack.at(-1);
-    if (!parent) return value;
-    parent.values.push(value);
+  return item instanceof ValueNode ? build(item, { classes, encoder }, 0) : leaf(item);
+}
+
+interface Maker {
+  readonly classes: ClassTable;
+  readonly encoder: Encoder | undefined;
+}
+
+/** Deeper values are made without recursion, which costs more. */
+const MAX_DEPTH = 200;
+
+function build(node: ValueNode, maker: Maker, depth: number): unknown {
+  if (depth > MAX_DEPTH) return buildDeep(node, maker);
+  const { items } = node;
+  const values = new Array<unknown>(items.length);
+  for (let i = 0; i < items.length; i++) {
+    const item = items[i];
+    values[i] = item instanceof ValueNode ? build(item, maker, depth + 1) : leaf(item);
   }
+  return finished(node, values, maker);
+}
+
+function buildDeep(root: ValueNode, maker: Maker): unknown {
+  const stack: { readonly node: ValueNode; readonly values: unknown[] }[] = [{ node: root, values: [] }];
+  for (;;) {
+    const { node, values } = stack.at(-1) as { readonly node: ValueNode; readonly values: unknown[] };
+    const next = node.items[values.length];
+    if (next instanceof ValueNode) stack.push({ node: next, values: [] });
+    else if (values.length < node.items.length) values.push(leaf(next));
+    else {
+      const value = finished(node, values, maker);
+      stack.pop();
+      const parent = stack.at(-1);
+      if (!parent) return value;
+      parent.values.push(value);
+    }
+  }
+}
+
+function leaf(item: Exclude<Item, ValueNode>): unknown {
+  return item instanceof TextNode ? item.text : item;
+}
+
+function finished(node: ValueNode, values: unknown[], { classes, encoder }: Maker): unknown {
+  const value = construct(node, values, classes);
+  if (encoder && typeof value === "object" && value !== null && !(value instanceof Body)) {
+    encoder.remember(value, node);
+  }
+  return value;
 }
 
 function construct(node: ValueNode, values: unknown[], classes: ClassTable): unknown {
@@ -137,21 +162,39 @@ function message(values: readonly unknown[], classes: ClassTable): object {
   const [name, id, idInKwargs, body] = values;
   const template = classes.template(String(name));
   if (!template || !(body instanceof Body)) return fail(`message class ${String(name)} is unknown`);
-  const stored = new Map(pairsOf(body.items)) as Map<string, unknown>;
+  const pairs = body.items;
+  const kwargsAt = pairs.length - 2;
+  if (pairs[kwargsAt] !== "") return fail("a message without the names of its arguments");
   const made = Object.create(template.prototype) as Fields & Record<symbol, unknown>;
   const kwargs: Fields = {};
   // the order of a fresh instance's fields, then what this one has besides
-  for (const key of template.keys) {
+  let found = 0;
+  for (const { key, isConstant, value } of template.fields) {
     if (key === "lc_kwargs") made.lc_kwargs = kwargs;
     else if (key === "id") made.id = id;
-    else if (Object.hasOwn(template.fixed, key)) made[key] = copyConstant(template.fixed[key]);
-    else made[key] = stored.get(key);
+    else if (isConstant) made[key] = copyConstant(value);
+    else {
+      const at = pairIndex(pairs, key, found);
+      made[key] = at < 0 ? undefined : pairs[at + 1];
+      if (at >= 0) found += 2;
+    }
   }
   for (const [symbol, value] of template.symbols) made[symbol] = value;
-  for (const [key, value] of stored)
-    if (key !== "" && !(key in made && Object.hasOwn(made, key))) setField(made, key, value);
-  fillKwargs(kwargs, made, stored.get(""), idInKwargs, classes);
+  if (found < kwargsAt) {
+    for (let i = 0; i < kwargsAt; i += 2) {
+      const key = String(pairs[i]);
+      if (!Object.hasOwn(made, key)) setField(made, key, pairs[i + 1]);
+    }
+  }
+  fillKwargs(kwargs, made, pairs[kwargsAt + 1], idInKwargs, classes);
   return made;
+}
+
+/** Where `key` stands among the pairs; mostly at `hint`, since a message's fields are stored in their order. */
+function pairIndex(pairs: readonly unknown[], key: string, hint: number): number {
+  if (pairs[hint] === key) return hint;
+  for (let i = 0; i < pairs.length - 2; i += 2) if (pairs[i] === key) return i;
+  return -1;
 }
 
 function fillKwargs(
@@ -161,15 +204,16 @@ function fillKwargs(
   idInKwargs: unknown,
   classes: ClassTable,
 ): void {
-  const [names, different] = (typeof stored === "string" ? [classes.splitNames(stored), {}] : stored) as [
-    readonly string[],
-    Fields,
-  ];
+  const [names, different] =
+    typeof stored === "string"
+      ? [classes.splitNames(stored), undefined]
+      : (stored as [readonly string[], Fields]);
   const [idAt, id] = Array.isArray(idInKwargs) ? idInKwargs : [idInKwargs, made.id];
-  names.forEach((name, i) => {
+  for (let i = 0; i < names.length; i++) {
+    const name = names[i] as string;
     if (i === idAt) kwargs.id = id;
-    setField(kwargs, name, Object.hasOwn(different, name) ? different[name] : made[name]);
-  });
+    setField(kwargs, name, different && Object.hasOwn(different, name) ? different[name] : made[name]);
+  }
   if (typeof idAt === "number" && idAt >= names.length) kwargs.id = id;
 }
 

@@ -36,36 +36,50 @@ export interface CutMemory {
 
 /**
  * An immutable copy of a value in stored shape: the shadow that later values are compared with, and the source of its text.
- * It shares its strings with the value it was made of.
+ * It shares its strings with the value it was made of. There are as many as containers in a state: fields are declared only,
+ * since initialising them costs more than all else here.
  */
 export class ValueNode {
-  readonly op: Op;
-  readonly items: readonly Item[];
-  readonly #packer: Packer;
-  #form: Form | undefined;
+  declare readonly op: Op;
+  declare readonly items: readonly Item[];
+  declare private readonly packer: Packer;
+  declare private readonly chunk: Chunk | undefined;
+  declare private made: Form | undefined;
 
-  constructor(op: Op, items: readonly Item[], packer: Packer, form?: Form) {
+  /** @param chunk Where the value is stored as a chunk of its own; else the packer decides. */
+  constructor(op: Op, items: readonly Item[], packer: Packer, chunk?: Chunk) {
     this.op = op;
     this.items = items;
-    this.#packer = packer;
-    this.#form = form;
+    this.packer = packer;
+    this.chunk = chunk;
+    this.made = undefined;
   }
 
   get form(): Form {
-    this.#form ??= this.#packer.pack(this.op, this.items);
-    return this.#form;
+    this.made ??= this.chunk ? reference(OP.REF, this.chunk) : this.packer.pack(this.op, this.items);
+    return this.made;
   }
 }
 
 /** A long string, stored as a chunk. */
 export class TextNode {
   readonly text: string;
-  readonly form: Form;
+  readonly #chunk: Chunk;
+  #form: Form | undefined;
 
   constructor(text: string, chunk: Chunk) {
     this.text = text;
-    this.form = { inline: `${OP.TEXT},"${chunk.hash}"`, chunks: [chunk] };
+    this.#chunk = chunk;
   }
+
+  get form(): Form {
+    this.#form ??= reference(OP.TEXT, this.#chunk);
+    return this.#form;
+  }
+}
+
+export function reference(op: Op, chunk: Chunk): Form {
+  return { inline: `${op},"${chunk.hash}"`, chunks: [chunk] };
 }
 
 const NO_CHUNKS: readonly Chunk[] = [];

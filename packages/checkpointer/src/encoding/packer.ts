@@ -1,5 +1,5 @@
 import { chunkOf } from "./chunk.ts";
-import { type Form, formOf, type Item } from "./node.ts";
+import { type Form, formOf, type Item, reference } from "./node.ts";
 import { OP, type Op, PAIRS_AFTER } from "./ops.ts";
 import { chunksOf, runsOf } from "./runs.ts";
 
@@ -13,7 +13,7 @@ export interface ChunkSizes {
   readonly textMin: number;
 }
 
-export const CHUNK_SIZES: ChunkSizes = { inlineMax: Number(process.env.I ?? 256), splitAbove: Number(process.env.S ?? 1024), textMin: Number(process.env.X ?? 512) };
+export const CHUNK_SIZES: ChunkSizes = { inlineMax: 512, splitAbove: 4_096, textMin: 512 };
 /** For heads and ledger records: everything in one text. */
 export const ONE_PIECE: ChunkSizes = {
   inlineMax: Number.POSITIVE_INFINITY,
@@ -35,8 +35,7 @@ export class Packer {
       return { inline: containerText(op, units), chunks: chunksOf(units) };
     }
     while (units.length > 2 && lengthOf(units) > this.sizes.splitAbove) units = runsOf(units);
-    const chunk = chunkOf(containerText(op, units), chunksOf(units));
-    return { inline: `${OP.REF},"${chunk.hash}"`, chunks: [chunk] };
+    return reference(OP.REF, chunkOf(containerText(op, units), chunksOf(units)));
   }
 }
 

@@ -14,7 +14,11 @@ export class ReferenceCopy {
   /** Of one object after the other. Before an array's items, their number. */
   readonly #values: readonly unknown[];
 
-  private constructor(objects: readonly object[], keys: readonly (readonly string[] | null)[], values: readonly unknown[]) {
+  private constructor(
+    objects: readonly object[],
+    keys: readonly (readonly string[] | null)[],
+    values: readonly unknown[],
+  ) {
     this.#objects = objects;
     this.#prototypes = objects.map((object) => Object.getPrototypeOf(object) as object | null);
     this.#keys = keys;
@@ -64,7 +68,8 @@ export class ReferenceCopy {
       if (keys === null) {
         const { length } = object as unknown as unknown[];
         if (length !== values[at++]) return false;
-        for (let i = 0; i < length; i++) if (object[i] !== values[at++] && !isExactly(object[i], values[at - 1])) return false;
+        for (let i = 0; i < length; i++)
+          if (object[i] !== values[at++] && !isExactly(object[i], values[at - 1])) return false;
         continue;
       }
       let i = 0;

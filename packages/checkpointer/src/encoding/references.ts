@@ -5,15 +5,20 @@ export type Token = string | number | boolean | null;
 
 /** @throws DamagedRecordError when the text is no list of tokens */
 export function parseTokens(text: string): readonly Token[] {
+  return parseArray(`[${text}]`);
+}
+
+/** As `parseTokens`, of a text that stands between brackets. */
+export function parseArray(json: string): readonly Token[] {
   try {
-    return JSON.parse(`[${text}]`) as Token[];
+    return JSON.parse(json) as Token[];
   } catch (cause) {
     throw new DamagedRecordError({ reason: "its text is not well-formed", cause });
   }
 }
 
 /** Hashes of the chunks to which a stored text refers directly, in order. */
-export function referencesOf(tokens: readonly Token[]): string[] {
+export function referencesOf(tokens: readonly Token[]): readonly string[] {
   const found: string[] = [];
   for (let i = 0; i < tokens.length; i++) {
     const token = tokens[i];

@@ -15,7 +15,7 @@ import { UnstorableValueError } from "../errors.ts";
 import type { Chunk } from "./chunk.ts";
 import { chunksToStore } from "./chunk.ts";
 import { ClassTable } from "./classes.ts";
-import { Decoder } from "./decoder.ts";
+import { Decoder, type Fetched } from "./decoder.ts";
 import { Encoder } from "./encoder.ts";
 import { materialise } from "./materialise.ts";
 import { formOf } from "./node.ts";
@@ -43,12 +43,17 @@ async function reload(value: unknown, encoder = new Encoder(classes())): Promise
   const fresh = new Encoder(table);
   const decoder = new Decoder(fresh);
   const [item] = await decoder.decode([sealer.unseal(sealer.seal(form.inline, "b"), "b")], async (hashes) => {
-    const found = new Map<string, string>();
-    for (const hash of hashes) {
+    const found = hashes.flatMap((hash): [string, Uint8Array][] => {
       const data = stored.get(hash);
-      if (data) found.set(hash, sealer.unseal(data, "a"));
-    }
-    return found;
+      return data ? [[hash, data]] : [];
+    });
+    const json = sealer.unsealAll(found.map(([, data]) => [data, "a"]));
+    return new Map(
+      found.map(([hash, data], i): [string, Fetched] => [
+        hash,
+        { json: json[i] as () => string, text: () => sealer.unseal(data, "a") },
+      ]),
+    );
   });
   const read = materialise(item, table, fresh);
   // storing what was read gives the same text and the same chunks

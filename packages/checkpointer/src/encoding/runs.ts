@@ -1,9 +1,12 @@
 import { chunkOf } from "./chunk.ts";
-import type { CutMemory, Form } from "./node.ts";
+import { type CutMemory, type Form, reference } from "./node.ts";
 import { OP } from "./ops.ts";
 
-/** Expected characters of a run. Small, because each new version of a growing list writes its last run again. */
-const TARGET = Number(process.env.T ?? 320);
+/**
+ * Expected characters of a run. Small, because each new version of a growing list writes its last run again; not smaller, because a state is read in
+ * as many rows as it has chunks.
+ */
+const TARGET = 1_280;
 
 /**
  * Cuts a long sequence into runs whose borders depend on the items' own content, so that appending, inserting or removing
@@ -39,7 +42,7 @@ function runOf(units: readonly Form[], start: number, end: number, isClosed: boo
   const memory = memoryOf(units[start] as Form);
   const slice = units.slice(start, end);
   const chunk = chunkOf(slice.map((unit) => unit.inline).join(","), chunksOf(slice));
-  const form = { inline: `${OP.RUN},"${chunk.hash}"`, chunks: [chunk] };
+  const form = reference(OP.RUN, chunk);
   memory.run = { units: slice, form, isClosed };
   return form;
 }

@@ -10,30 +10,52 @@ import { ONE_PIECE, Packer } from "./packer.ts";
 // in one piece, so that a form is the whole text
 const fresh = () => new Encoder(new ClassTable(), new Packer(ONE_PIECE));
 
-const make = () =>
+const make = (extra: object) =>
   new AIMessage({
     id: "a",
     content: "c",
     tool_calls: [{ name: "t", args: { q: [1, { z: 1 }] }, id: "c1", type: "tool_call" }],
-    response_metadata: { model: "m" },
-    additional_kwargs: { extra: new Map([["k", { n: 1 }]]) },
+    response_metadata: { model: "m", zero: 0, none: Number.NaN },
+    additional_kwargs: { extra },
   });
 type Made = ReturnType<typeof make>;
+
+/** A message of plain data is known again by its references, one with a Map by its values. */
+const KINDS: [string, () => object][] = [
+  ["plain data", () => ({ n: 1 })],
+  ["a Map", () => new Map([["k", { n: 1 }]])],
+];
+const inner = ({ additional_kwargs: { extra } }: Made): object =>
+  (extra instanceof Map ? extra.get("k") : extra) as object;
 
 function firstItem(item: Item): Item {
   if (!(item instanceof ValueNode)) throw new Error("no container");
   return item.items[0];
 }
 
-describe("recognising what was stored", () => {
+function reversed(fields: object): object {
+  return Object.fromEntries(Object.entries(fields).reverse());
+}
+
+function reorder(fields: Record<string, unknown>): void {
+  const { model } = fields;
+  delete fields.model;
+  fields.model = model;
+}
+
+describe.each(KINDS)("recognising what was stored, in a message with %s", (_, extra) => {
   it.each<[string, (message: Made) => unknown]>([
     ["content", (m) => Object.assign(m, { content: "d" })],
     ["an argument of a call", (m) => Object.assign(m.tool_calls?.[0]?.args.q[1] ?? {}, { z: 2 })],
     ["a call more", (m) => m.tool_calls?.push({ name: "u", args: {}, id: "c2" })],
-    [
-      "a field in a map",
-      (m) => Object.assign((m.additional_kwargs.extra as Map<string, object>).get("k") ?? {}, { n: 2 }),
-    ],
+    ["a field deep inside", (m) => Object.assign(inner(m), { n: 2 })],
+    ["the order of fields", (m) => Object.assign(m, { response_metadata: reversed(m.response_metadata) })],
+    ["the order of the fields of the same object", (m) => reorder(m.response_metadata)],
+    ["a call less", (m) => m.tool_calls?.pop()],
+    ["an item of an array", (m) => m.tool_calls?.[0]?.args.q.splice(0, 1, 2)],
+    ["a key of another prototype", (m) => Object.setPrototypeOf(m.response_metadata, { model: "p" })],
+    ["a zero", (m) => Object.assign(m.response_metadata, { zero: -0 })],
+    ["a NaN", (m) => Object.assign(m.response_metadata, { none: null })],
     ["new metadata", (m) => Object.assign(m, { response_metadata: { model: "n" } })],
     ["a field gone", (m) => delete m.response_metadata.model],
     ["a field added", (m) => Object.assign(m, { mine: 1 })],
@@ -47,11 +69,11 @@ describe("recognising what was stored", () => {
     ["a constructor argument less", (m) => delete m.lc_kwargs.content],
     ["undefined instead of absent", (m) => Object.assign(m.additional_kwargs, { u: undefined })],
     ["a negative zero", (m) => Object.assign(m.response_metadata, { zero: -0 })],
-  ])("notices a change of %s, and what is stored then is what is there", async (_, change) => {
+  ])("notices a change of %s, and what is stored then is what is there", async (_name, change) => {
     const encoder = fresh();
-    const message = make();
+    const message = make(extra());
     const before = encoder.encode([message], "x");
-    expect(firstItem(encoder.encode([message], "x"))).toBe(firstItem(before));
+    for (let i = 0; i < 3; i++) expect(firstItem(encoder.encode([message], "x"))).toBe(firstItem(before));
     change(message);
     const after = formOf(encoder.encode([message], "x")).inline;
     expect(after).not.toBe(formOf(before).inline);
@@ -62,7 +84,7 @@ describe("recognising what was stored", () => {
 
   it("knows a message again whose metadata is an equal copy, as chat models make it", () => {
     const encoder = fresh();
-    const message = make();
+    const message = make(extra());
     message.response_metadata = { ...message.response_metadata };
     const first = firstItem(encoder.encode([message], "x"));
     expect(firstItem(encoder.encode([message], "x"))).toBe(first);
