@@ -2,7 +2,7 @@ import type { StorageDriver } from "../driver/driver.ts";
 import { type Chunk, chunksToStore } from "../encoding/chunk.ts";
 import { type AnyClass, ClassTable } from "../encoding/classes.ts";
 import { Decoder, type Fetched } from "../encoding/decoder.ts";
-import { Encoder } from "../encoding/encoder.ts";
+import { Encoder, Moment } from "../encoding/encoder.ts";
 import { materialise } from "../encoding/materialise.ts";
 import { type Form, formOf } from "../encoding/node.ts";
 import { type Place, place } from "../encoding/place.ts";
@@ -37,8 +37,8 @@ export class Codec {
 
   /** Snapshots of values, each with the name of its root in errors. @throws UnstorableValueError */
   encode(values: readonly (readonly [path: string, value: unknown])[]): Form[] {
-    const walk = {};
-    return values.map(([path, value]) => formOf(this.#encoder.encode(value, path, walk)));
+    const moment = new Moment();
+    return values.map(([path, value]) => formOf(this.#encoder.encode(value, path, moment)));
   }
 
   seal(text: string, at: Place): Uint8Array {

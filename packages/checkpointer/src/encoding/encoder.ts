@@ -20,8 +20,15 @@ interface Frame {
   readonly items: Item[];
 }
 
+/** What several calls of `encode` have in common, as long as nothing else runs in between: never keep it over an await. */
+export class Moment {
+  /** Lists by their first item: LangGraph copies the list of messages for each Send. */
+  readonly lists = new Map<unknown, { readonly values: readonly unknown[]; readonly node: ValueNode }>();
+}
+
 /** One call of `encode`. */
 interface Walk extends Seen {
+  readonly moment: Moment;
   readonly path: string;
   readonly stack: Frame[];
   /** The sources on the stack, for cycles. */
@@ -48,15 +55,15 @@ export class Encoder {
 
   /**
    * @param path How an error names the root: `state.messages`.
-   * @param id Shared by the values of one call, so that what stands in several of them is compared once. Never keep it over an await.
+   * @param moment Shared by values that are encoded at once, so that what stands in several of them is compared once.
    * @throws UnstorableValueError with the path of the first value that has no stored form.
    */
-  encode(value: unknown, path: string, id: object = {}): Item {
+  encode(value: unknown, path: string, moment = new Moment()): Item {
     const walk: Walk = {
       path,
       stack: [],
       open: new Set(),
-      walk: id,
+      moment,
       known: this.#known,
       classes: this.classes,
     };
@@ -84,9 +91,9 @@ export class Encoder {
     this.#remember(value, node, undefined);
   }
 
-  #remember(value: object, node: ValueNode, seenIn: object | undefined): void {
+  #remember(value: object, node: ValueNode, seenAt: object | undefined): void {
     if (node.items.length >= REMEMBER_FROM || node.op === OP.MESSAGE) {
-      this.#known.set(value, { node, seenIn, copy: undefined });
+      this.#known.set(value, { node, seenAt, copy: undefined });
     }
   }
 
@@ -107,13 +114,18 @@ export class Encoder {
     }
     if (value === null || value instanceof Holes) return value;
     const known = this.#known.get(value);
-    if (known && (known.seenIn === walk.walk || unchanged(value, known, walk))) {
-      known.seenIn = walk.walk;
+    if (known && (known.seenAt === walk.moment || unchanged(value, known, walk))) {
+      known.seenAt = walk.moment;
       return known.node;
     }
     if (walk.open.has(value)) throw this.#refusal(walk, "it contains itself");
     const description = describe(value, this.classes);
     if (description instanceof Refusal) throw this.#refusal(walk, description.reason);
+    const twin = twinOf(description, walk.moment);
+    if (twin) {
+      this.#remember(value, twin, walk.moment);
+      return twin;
+    }
     walk.open.add(value);
     walk.stack.push({ source: value, description, items: [] });
     return undefined;
@@ -125,7 +137,10 @@ export class Encoder {
     void node.form;
     walk.open.delete(source);
     if (!(source instanceof Description)) {
-      this.#remember(source, node, walk.walk);
+      this.#remember(source, node, walk.moment);
+      if (isLongList(description)) {
+        walk.moment.lists.set(description.items[0], { values: description.items, node });
+      }
     }
     return node;
   }
@@ -157,6 +172,19 @@ export class Encoder {
     }
     this.#texts.set(text, chunk);
   }
+}
+
+function isLongList({ op, items }: Description): boolean {
+  return op === OP.ARRAY && items.length >= REMEMBER_FROM;
+}
+
+/** The node of a list that was encoded at this moment and has the very same items. */
+function twinOf(description: Description, { lists }: Moment): ValueNode | undefined {
+  const { items } = description;
+  const other = isLongList(description) ? lists.get(items[0]) : undefined;
+  if (other?.values.length !== items.length) return undefined;
+  for (let i = 0; i < items.length; i++) if (!Object.is(items[i], other.values[i])) return undefined;
+  return other.node;
 }
 
 function pathOf(root: string, stack: readonly Frame[]): string {

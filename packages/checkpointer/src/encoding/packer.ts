@@ -31,18 +31,21 @@ export class Packer {
 
   pack(op: Op, items: readonly Item[]): Form {
     let units = unitsOf(op, items);
-    if (lengthOf(units) <= this.sizes.inlineMax) {
+    if (!isLonger(units, this.sizes.inlineMax)) {
       return { inline: containerText(op, units), chunks: chunksOf(units) };
     }
-    while (units.length > 2 && lengthOf(units) > this.sizes.splitAbove) units = runsOf(units);
+    while (units.length > 2 && isLonger(units, this.sizes.splitAbove)) units = runsOf(units);
     return reference(OP.REF, chunkOf(containerText(op, units), chunksOf(units)));
   }
 }
 
-function lengthOf(units: readonly Form[]): number {
+function isLonger(units: readonly Form[], max: number): boolean {
   let length = 0;
-  for (const unit of units) length += unit.inline.length + 1;
-  return length;
+  for (const unit of units) {
+    length += unit.inline.length + 1;
+    if (length > max) return true;
+  }
+  return false;
 }
 
 /** The parts between which a container may be cut: its items, or a key with its value. */

@@ -7,8 +7,8 @@ import { ReferenceCopy } from "./reference-copy.ts";
 /** What an encoder remembers of an object. */
 export interface Known {
   readonly node: ValueNode;
-  /** The walk that compared or built it: a walk is synchronous, so within it the object still is as its node. */
-  seenIn: object | undefined;
+  /** When it was last compared or built: at that moment it still is as its node. */
+  seenAt: object | undefined;
   /** Of a message, made when it is met again. */
   copy: ReferenceCopy | undefined;
 }
@@ -16,8 +16,8 @@ export interface Known {
 /** What a walk knows. */
 export interface Seen {
   readonly classes: ClassTable;
-  /** Stands for this walk. */
-  readonly walk: object;
+  /** Stands for the time in which nothing else runs. */
+  readonly moment: object;
   readonly known: { get(value: object): Known | undefined };
 }
 
@@ -40,12 +40,12 @@ export function unchanged(value: object, known: Known, seen: Seen): boolean {
 /** For a message: first by its references, which is a fraction of the work. */
 function sameAsKnown(message: object, known: Known, seen: Seen, depth: number): boolean {
   // the same messages stand in several arrays: in the channel, in each Send
-  if (known.seenIn === seen.walk) return true;
+  if (known.seenAt === seen.moment) return true;
   if (!known.copy?.holds()) {
     if (!sameMessage(message as Fields, known.node, seen, depth)) return false;
     known.copy = ReferenceCopy.of(message);
   }
-  known.seenIn = seen.walk;
+  known.seenAt = seen.moment;
   return true;
 }
 
@@ -79,7 +79,7 @@ function sameObject(value: object, node: ValueNode, seen: Seen, depth: number): 
   if (node.op === OP.MESSAGE) {
     const known = seen.known.get(value);
     if (known?.node === node) return sameAsKnown(value, known, seen, depth);
-    return known?.seenIn !== seen.walk && sameMessage(value as Fields, node, seen, depth);
+    return known?.seenAt !== seen.moment && sameMessage(value as Fields, node, seen, depth);
   }
   return sameDescription(value, node, seen, depth);
 }
