@@ -11,6 +11,8 @@ const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 const [task = "help", ...rest] = process.argv.slice(2);
 
 /** Steps of a task: [title, command, arguments]. Arguments after `--` go to the last step. */
+const packages = ["core", "graph-nodes", "middleware", "checkpointer"];
+const script = (file) => [process.execPath, [file]];
 const node = (file) => [process.execPath, ["--import", "tsx", file]];
 const bin = (name, ...args) => [process.execPath, [binOf(name), ...args]];
 const tasks = {
@@ -21,16 +23,15 @@ const tasks = {
   check: () => [["format, lint, import arrows", ...bin("biome", "check", "--error-on-warnings", ".")]],
   types: () => [["types", ...bin("typescript:tsc", "-p", ".")]],
   build: () =>
-    ["core", "graph-nodes", "middleware", "checkpointer"].map((name) => [
-      `build @longhaul/${name}`,
-      ...bin("tsdown"),
-      join(root, "packages", name),
-    ]),
+    packages.map((name) => [`build @longhaul/${name}`, ...bin("tsdown"), join(root, "packages", name)]),
+  unused: () => [["unused files, exports, dependencies", ...bin("knip")]],
+  consumer: () => [...tasks.build(), ["consumer", ...script("internal/consumer/run.mjs")]],
   bench: () => [["demo runs and their controls", ...node("bench/demo-runs.ts")]],
   verify: () => [
     ...tasks.check(),
     ...tasks.types(),
-    ...tasks.build(),
+    ...tasks.unused(),
+    ...tasks.consumer(),
     ...(rest.includes("--no-test") ? [] : tasks.test()),
     [
       "demo runs and their controls, a sample",

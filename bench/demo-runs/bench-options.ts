@@ -47,7 +47,7 @@ export function parseBenchOptions(args: readonly string[]): BenchOptions {
 }
 
 /** `2,5,7-9` → 2, 5, 7, 8, 9. */
-export function parseSeeds(text: string): readonly number[] {
+function parseSeeds(text: string): readonly number[] {
   const seeds = text.split(",").flatMap((part) => {
     const match = /^(\d{1,6})(?:-(\d{1,6}))?$/.exec(part.trim());
     const from = Number(match?.[1]);

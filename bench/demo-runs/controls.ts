@@ -11,7 +11,7 @@ export interface Control {
   run(stop: AbortSignal): Promise<ControlVerdict>;
 }
 
-export interface ControlVerdict {
+interface ControlVerdict {
   /** It failed as it should. */
   readonly failed: boolean;
   readonly detail: string;

@@ -4,7 +4,7 @@ import { CompactSaver } from "@longhaul/checkpointer";
 import { runAgent } from "./agent.ts";
 
 /** One call of `put` or `putWrites` that an agent's run made. */
-export interface Call {
+interface Call {
   /** From 0: the agent's step that was under way. */
   readonly step: number;
   readonly make: (saver: BaseCheckpointSaver) => Promise<unknown>;

@@ -23,7 +23,7 @@ export interface Store {
   remove(): Promise<void>;
 }
 
-export async function openSaver({ saver, target, schema }: StoreSpec): Promise<BaseCheckpointSaver> {
+async function openSaver({ saver, target, schema }: StoreSpec): Promise<BaseCheckpointSaver> {
   if (saver === "SqliteSaver") return SqliteSaver.fromConnString(target);
   if (saver === "PostgresSaver") {
     const official = PostgresSaver.fromConnString(target, { schema: schema ?? "public" });
@@ -37,7 +37,7 @@ export async function openSaver({ saver, target, schema }: StoreSpec): Promise<B
   return ours as unknown as BaseCheckpointSaver;
 }
 
-export async function closeSaver(saver: BaseCheckpointSaver): Promise<void> {
+async function closeSaver(saver: BaseCheckpointSaver): Promise<void> {
   if (saver instanceof SqliteSaver) saver.db.close();
   else if (saver instanceof PostgresSaver) await saver.end();
   else if ((saver as unknown) instanceof CompactSaver) await (saver as unknown as CompactSaver).end();

@@ -9,7 +9,7 @@ export interface RecordedTurn {
 }
 
 /** One human turn and the assistant turns that followed it. */
-export interface RecordedExchange {
+interface RecordedExchange {
   readonly human: string;
   readonly turns: readonly RecordedTurn[];
 }

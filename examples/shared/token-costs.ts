@@ -1,8 +1,8 @@
 import type { ServedRequest } from "@longhaul/test-kit";
 
 /** Price of a token read from the prompt cache, of one written to it, as shares of the plain input price. */
-export const CACHE_READ = 0.1;
-export const CACHE_WRITE = 1.25;
+const CACHE_READ = 0.1;
+const CACHE_WRITE = 1.25;
 
 /** Tokens of one call as its usage gives them. */
 export interface CountedCall {

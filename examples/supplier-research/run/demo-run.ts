@@ -15,7 +15,7 @@ import { ProgressLine, type ProgressOutput } from "./progress-line.ts";
 import { newRunFile, type RunFile, readRunFile, writeRunFile } from "./run-file.ts";
 
 /** Window of the agent under Longhaul, tokens. */
-export const WINDOW = 32_000;
+const WINDOW = 32_000;
 const EXPECTED_STEPS = 150;
 /** The kills are ours, so no server needs the seconds that a supervisor waits before it tries again. */
 const SCRIPTED_WAITS_MS = [100];

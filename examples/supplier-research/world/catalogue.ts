@@ -4,7 +4,7 @@ import { makeNames } from "./names.ts";
 export type Currency = "EUR" | "USD" | "GBP" | "CHF" | "JPY" | "PLN";
 
 /** What a supplier's papers say about SOC 2. Only `valid` passes; `withdrawn` looks valid until the registry is asked. */
-export type Soc2Status = "valid" | "withdrawn" | "expired" | "in-progress" | "type-1" | "none";
+type Soc2Status = "valid" | "withdrawn" | "expired" | "in-progress" | "type-1" | "none";
 
 export interface Supplier {
   /** `S01` to `S24`, the order of the list. */

@@ -128,7 +128,7 @@ function soc2Sentences({ name, id, soc2, soc2Page, site }: Supplier, page: PageN
 }
 
 /** `1,250.50 EUR`, `1,850,000 JPY`. */
-export function amount(value: number, currency: Currency): string {
+function amount(value: number, currency: Currency): string {
   const digits = currency === "JPY" ? 0 : 2;
   return `${value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: 2 })} ${currency}`;
 }

@@ -165,9 +165,12 @@ describe("exportThread and importThread", () => {
     const to = open(":memory:");
     const refusal = async (bad: string[]) => {
       const error = await to.importThread(bad).catch((caught: unknown) => caught);
-      expect((await to.stats()).chunks + (await to.stats()).values + (await to.stats()).checkpoints).toBe(0);
+      expect(await to.stats()).toMatchObject({ chunks: 0, values: 0, writes: 0, checkpoints: 0 });
+      for await (const artifact of to.artifacts.list("t")) expect(artifact).toBeUndefined();
       return error;
     };
+    for (let end = 0; end < lines.length; end++)
+      expect(await refusal(lines.slice(0, end))).toMatchObject({ code: "IMPORT", line: end });
     expect(await refusal(lines.slice(0, -1))).toMatchObject({ code: "IMPORT", line: lines.length - 1 });
     expect(await refusal([...lines.slice(0, 5), ...lines.slice(6)])).toMatchObject({ code: "IMPORT" });
     expect(await refusal([...lines, lines[1] as string])).toMatchObject({

@@ -31,4 +31,4 @@ export function toolGuardMiddleware(options: ToolGuardOptions = {}) {
   });
 }
 
-export const TOOL_GUARD = "LonghaulToolGuard";
+const TOOL_GUARD = "LonghaulToolGuard";

@@ -3,7 +3,7 @@ import { type ReplyParts, replyParts } from "../script/reply.ts";
 import { countTextTokens } from "../wire/count-tokens.ts";
 import type { WireToolCall } from "../wire/wire-message.ts";
 
-export interface CompletionUsage {
+interface CompletionUsage {
   readonly prompt_tokens: number;
   readonly completion_tokens: number;
   readonly total_tokens: number;

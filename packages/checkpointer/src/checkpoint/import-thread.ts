@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { ArtifactMeta } from "@longhaul/core";
 import { namespaceOf, storable } from "../address.ts";
-import type { Batch, StorageDriver, WriteRow } from "../driver/driver.ts";
+import type { ArtifactRow, Batch, StorageDriver, WriteRow } from "../driver/driver.ts";
 import { hashOf } from "../encoding/chunk.ts";
 import { place } from "../encoding/place.ts";
 import { DamagedRecordError, ImportError, ThreadExistsError } from "../errors.ts";
@@ -35,10 +35,11 @@ type Line = Readonly<Record<string, unknown>>;
 const BATCH_CHARS = 4_000_000;
 
 /**
- * Reads what `exportThread` wrote. Checkpoints are stored last, when the end of the file has proved that all of it is there; until
- * then the thread does not exist for anyone.
+ * Reads what `exportThread` wrote. Artifacts and checkpoints are stored last, when the end of the file has proved that all of it is there;
+ * until then the thread does not exist for anyone. Costs memory for the packed artifacts, heads and writes of the thread.
  *
- * @throws ImportError with the number of the line; ThreadExistsError. Nothing is left behind.
+ * @throws ImportError with the number of the line; ThreadExistsError. Nothing is left behind of a bad file. Where the storage itself fails
+ * at the end, sound artifacts may stay: a repeated import finds them, `deleteThread` erases them.
  */
 export async function importThread(
   parts: ImportParts,
@@ -61,6 +62,7 @@ class ImportReader {
   readonly #wantedId: string | undefined;
   readonly #hash = createHash("sha256");
   readonly #checkpoints = new Map<string, Checkpoint>();
+  readonly #artifacts: ArtifactRow[] = [];
   readonly #marks: { namespace: string; checkpointId: string; label: string }[] = [];
   #threadId: string | undefined;
   #line = 0;
@@ -100,7 +102,7 @@ class ImportReader {
   }
 
   async #take(line: Line): Promise<void> {
-    const { codec, driver } = this.#parts;
+    const { codec } = this.#parts;
     if (this.#threadId === undefined) return this.#begin(line);
     const threadId = this.#threadId;
     switch (line.kind) {
@@ -126,7 +128,7 @@ class ImportReader {
         if (typeof content !== "string") throw this.#fault("`content` is no text");
         const chars = content.length;
         const meta = line.meta as ArtifactMeta;
-        await driver.artifacts.put(threadId, {
+        this.#artifacts.push({
           ref,
           chars,
           meta: codec.seal(JSON.stringify(meta), place.artifactMeta(threadId, ref, chars)),
@@ -197,9 +199,10 @@ class ImportReader {
 
   async finish(): Promise<void> {
     const { threadId } = this;
-    const { codec, marks } = this.#parts;
+    const { codec, driver, marks } = this.#parts;
     if (!this.#ended) throw this.#fault("the file ends here without its last line");
     await this.#flush();
+    for (const artifact of this.#artifacts) await driver.artifacts.put(threadId, artifact);
     for (const { namespace, checkpointId, parentId, text, writes } of this.#checkpoints.values()) {
       const address = { threadId, namespace, checkpointId };
       const rows = writes.map(({ text: value, ...row }) => ({

@@ -25,14 +25,14 @@ export interface ThreadIndex {
   readonly chunks: ReadonlyMap<string, readonly string[]>;
 }
 
-export interface IndexedValue {
+interface IndexedValue {
   readonly namespace: string;
   readonly channel: string;
   readonly version: string;
   readonly references: readonly string[];
 }
 
-export interface IndexedWrites {
+interface IndexedWrites {
   readonly namespace: string;
   readonly checkpointId: string;
   readonly channels: Set<string>;

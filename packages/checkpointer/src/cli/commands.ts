@@ -10,7 +10,7 @@ import { openOther } from "./other-savers.ts";
 import { Progress } from "./progress.ts";
 import type { Row } from "./table.ts";
 
-export interface Call {
+interface Call {
   readonly io: CliIo;
   readonly values: Values;
   /** What follows the command. */
@@ -18,7 +18,7 @@ export interface Call {
   readonly options: CompactSaverOptions;
 }
 
-export interface Answer {
+interface Answer {
   readonly rows: readonly Row[];
   /** 0 fine, 1 something is wrong with the data. */
   readonly code: number;

@@ -68,6 +68,7 @@ const CONTAINERS: readonly boolean[] = Object.values(OP).reduce<boolean[]>((all,
 /** Makes nodes of stored text. Reads the chunks level by level, each once. */
 export class Decoder {
   readonly #encoder: Encoder;
+  readonly #empties: ValueNode[] = [];
   #read = new Map<string, Read>();
   #size = 0;
 
@@ -218,8 +219,11 @@ export class Decoder {
           const done = open.pop();
           if (!done) throw malformed("an end without a beginning");
           const isWhole = open.length === 0 && done.start === 0 && i === tokens.length - 1;
-          const own = items.splice(done.start);
-          items.push(new ValueNode(done.op, own, this.#encoder.packer, isWhole ? chunk : undefined));
+          if (items.length === done.start && !isWhole) items.push(this.#empty(done.op));
+          else {
+            const own = items.splice(done.start);
+            items.push(new ValueNode(done.op, own, this.#encoder.packer, isWhole ? chunk : undefined));
+          }
           break;
         }
         default:
@@ -230,6 +234,12 @@ export class Decoder {
     }
     if (open.length > 0) throw malformed("an end is missing");
     return items;
+  }
+
+  /** Nodes are immutable, so one is enough. */
+  #empty(op: Op): ValueNode {
+    this.#empties[op] ??= new ValueNode(op, [], this.#encoder.packer);
+    return this.#empties[op];
   }
 
   #text(read: Read): Item {

@@ -10,7 +10,7 @@ export class Holes {
   }
 }
 
-export type Primitive = string | number | bigint | boolean | null | undefined;
+type Primitive = string | number | bigint | boolean | null | undefined;
 export type Item = Primitive | Holes | ValueNode | TextNode;
 
 /** How something stands in its container, and the chunks that this text refers to. */

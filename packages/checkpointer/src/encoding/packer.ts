@@ -13,7 +13,7 @@ export interface ChunkSizes {
   readonly textMin: number;
 }
 
-export const CHUNK_SIZES: ChunkSizes = { inlineMax: 512, splitAbove: 4_096, textMin: 512 };
+const CHUNK_SIZES: ChunkSizes = { inlineMax: 512, splitAbove: 4_096, textMin: 512 };
 /** For heads and ledger records: everything in one text. */
 export const ONE_PIECE: ChunkSizes = {
   inlineMax: Number.POSITIVE_INFINITY,

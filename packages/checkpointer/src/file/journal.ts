@@ -152,12 +152,17 @@ export class Journal {
 
   #acknowledge(): void {
     const { life, length } = this.#position as Position;
-    const file = openSync(this.#lengthPath, existsSync(this.#lengthPath) ? "r+" : "w");
+    const text = Buffer.from(`${JSON.stringify({ life, length }).padEnd(LENGTH_WIDTH)}\n`);
+    // the first one appears with its content, so that a killed process leaves no empty file
+    const isFirst = !existsSync(this.#lengthPath);
+    const path = isFirst ? `${this.#lengthPath}.new` : this.#lengthPath;
+    const file = openSync(path, isFirst ? "w" : "r+");
     try {
-      writeAll(file, Buffer.from(`${JSON.stringify({ life, length }).padEnd(LENGTH_WIDTH)}\n`), 0);
+      writeAll(file, text, 0);
     } finally {
       closeSync(file);
     }
+    if (isFirst) renameSync(path, this.#lengthPath);
   }
 
   #checkLength(life: string, length: number): void {

@@ -1,4 +1,4 @@
-import { existsSync, statSync } from "node:fs";
+import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
 import { type Deps, MissingPeerError } from "@longhaul/core";
 import type BetterSqlite3 from "better-sqlite3";
 import {
@@ -136,8 +136,9 @@ export class Connection {
     const { path, readOnly } = this.#options;
     const Sqlite = await loadSqlite();
     // looking at the file needs no write, so that a foreign one stays as it is
-    if (path !== ":memory:" && existsSync(path)) inspect(Sqlite, path);
-    else if (readOnly) throw new UnreadableTargetError({ target: path, reason: "there is no such file" });
+    if (path !== ":memory:" && existsSync(path)) {
+      if (readOnly || !isOurs(path)) inspect(Sqlite, path);
+    } else if (readOnly) throw new UnreadableTargetError({ target: path, reason: "there is no such file" });
     let database: Database;
     try {
       database = new Sqlite(path, { readonly: readOnly, timeout: BLOCKING_WAIT_MS });
@@ -203,7 +204,7 @@ function inspect(Sqlite: typeof BetterSqlite3, path: string): void {
     const id = database.pragma("application_id", { simple: true });
     const version = Number(database.pragma("user_version", { simple: true }));
     if (id === APPLICATION_ID) {
-      if (version > SCHEMA_VERSION) throw refuse(`it was written by a newer version (schema ${version})`);
+      if (version > SCHEMA_VERSION) throw newer(path, version);
       return;
     }
     const tables = database.prepare("SELECT count(*) AS n FROM sqlite_schema").get() as { n: number };
@@ -216,6 +217,23 @@ function inspect(Sqlite: typeof BetterSqlite3, path: string): void {
   }
 }
 
+/** By its header alone, which saves opening it twice. Its log may say otherwise: `prepare` looks again. */
+function isOurs(path: string): boolean {
+  if (!statSync(path).isFile()) return false;
+  const header = Buffer.alloc(HEADER_SIZE);
+  const file = openSync(path, "r");
+  try {
+    readSync(file, header, 0, HEADER_SIZE, 0);
+  } finally {
+    closeSync(file);
+  }
+  return (
+    header.toString("latin1", 0, 16) === "SQLite format 3\0" &&
+    header.readUInt32BE(60) === SCHEMA_VERSION &&
+    header.readUInt32BE(68) === APPLICATION_ID
+  );
+}
+
 function prepare(database: Database): void {
   database.pragma(`page_size = ${PAGE_SIZE}`);
   // set before the first table, or never: lets the file shrink in small steps
@@ -225,10 +243,10 @@ function prepare(database: Database): void {
   database.pragma("synchronous = NORMAL");
   // a log that grew under a long reader goes back to this at the next checkpoint
   database.pragma(`journal_size_limit = ${LOG_LIMIT}`);
-  const isReady =
-    database.pragma("application_id", { simple: true }) === APPLICATION_ID &&
-    database.pragma("user_version", { simple: true }) === SCHEMA_VERSION;
-  if (isReady) return;
+  const id = database.pragma("application_id", { simple: true });
+  const version = Number(database.pragma("user_version", { simple: true }));
+  if (id === APPLICATION_ID && version > SCHEMA_VERSION) throw newer(database.name, version);
+  if (id === APPLICATION_ID && version === SCHEMA_VERSION) return;
   database.exec("BEGIN IMMEDIATE");
   try {
     database.exec(SCHEMA);
@@ -239,6 +257,13 @@ function prepare(database: Database): void {
     if (database.inTransaction) database.exec("ROLLBACK");
     throw error;
   }
+}
+
+function newer(path: string, version: number): UnreadableTargetError {
+  return new UnreadableTargetError({
+    target: path,
+    reason: `it was written by a newer version (schema ${version})`,
+  });
 }
 
 function isBusy(error: unknown): boolean {

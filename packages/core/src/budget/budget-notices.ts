@@ -21,7 +21,7 @@ const NAMES: Readonly<Record<EndCause, string>> = {
   unmeasured: "measured budget",
 };
 
-export function limitName(cause: EndCause): string {
+function limitName(cause: EndCause): string {
   return NAMES[cause];
 }
 

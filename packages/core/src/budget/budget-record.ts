@@ -23,7 +23,7 @@ export interface Settlement {
 }
 
 /** Spending of a kind of call, or of one agent without its subagents. */
-export interface Share {
+interface Share {
   readonly calls: number;
   readonly tokens: number;
 }

@@ -5,7 +5,7 @@ export const BUDGET_LEVELS = ["normal", "economy", "essential", "wrap-up", "stop
 export type BudgetLevel = (typeof BUDGET_LEVELS)[number];
 
 /** What can run out. */
-export const BUDGET_LIMITS = [
+const BUDGET_LIMITS = [
   "tokens",
   "time",
   "deadline",

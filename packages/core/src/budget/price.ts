@@ -44,7 +44,7 @@ export function findPrice(
 }
 
 /** The entry that costs most for a token in and a token out. */
-export function dearestPrice(prices: Readonly<Record<string, ModelPrice>>): ModelPrice | undefined {
+function dearestPrice(prices: Readonly<Record<string, ModelPrice>>): ModelPrice | undefined {
   const perToken = (price: ModelPrice) => (price.input + price.output) / (price.per ?? 1_000_000);
   return Object.values(prices).reduce<ModelPrice | undefined>(
     (dearest, price) => (dearest && perToken(dearest) >= perToken(price) ? dearest : price),

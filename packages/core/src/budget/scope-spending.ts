@@ -3,7 +3,7 @@ import type { Settlement } from "./budget-record.ts";
 import { type BudgetScope, currentBudgetScope } from "./budget-scope.ts";
 
 /** A scope and all around it, innermost first: every one of them pays. */
-export function budgetsAround(scope: BudgetScope): BudgetScope[] {
+function budgetsAround(scope: BudgetScope): BudgetScope[] {
   const chain = [scope];
   for (let at = scope.parent; at; at = at.parent) {
     // Nested scopes of one run (a tool call in a step) are one budget.

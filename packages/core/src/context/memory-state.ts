@@ -48,7 +48,7 @@ export interface MemoryState {
   readonly calibration: number;
 }
 
-export interface StoredText {
+interface StoredText {
   readonly label: string;
   readonly chars: number;
   readonly step: number;

@@ -37,7 +37,7 @@ export function updateTask(
 }
 
 /** Human messages of a history in order. Without ids (a plain list of messages) they are known by position. */
-export function humanTurns(messages: readonly BaseMessage[]): { messageId: string; text: string }[] {
+function humanTurns(messages: readonly BaseMessage[]): { messageId: string; text: string }[] {
   return messages
     .filter((message) => message.getType() === "human")
     .map((message, i) => ({ messageId: turnId(message, i), text: messageText(message) }));

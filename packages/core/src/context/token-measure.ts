@@ -4,7 +4,7 @@ import { convertToOpenAITool } from "@langchain/core/utils/function_calling";
 /** Flat cost of one picture, in tokens: the upper end of what the large providers bill for a full-size one. */
 export const IMAGE_TOKENS = 1_600;
 /** Flat cost of one other attachment (audio, video, document), in tokens. */
-export const MEDIA_TOKENS = 4_000;
+const MEDIA_TOKENS = 4_000;
 /** Role and separators around a message. */
 const MESSAGE_TOKENS = 4;
 /** Wire syntax around one tool call, or one tool definition. */

@@ -19,7 +19,7 @@ export interface LeftResult {
 }
 
 /** A group of the working layer as the request shows it. */
-export interface ViewGroup {
+interface ViewGroup {
   readonly group: MessageGroup;
   /** Uncalibrated. */
   readonly tokens: number;

@@ -49,7 +49,7 @@ export function replayedMessage(
 }
 
 /** `42 s`, `3 min`, `5 h`, `2 d`. */
-export function age(ms: number): string {
+function age(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1_000));
   if (seconds < 120) return `${seconds} s`;
   if (seconds < 7_200) return `${Math.round(seconds / 60)} min`;

@@ -42,7 +42,7 @@ export function resumeNote(given: {
 }
 
 /** A failure in one line, as state and the model may see it. */
-export function failureLine(failure: RunFailure): string {
+function failureLine(failure: RunFailure): string {
   const where = failure.where.length > 0 ? ` in ${listed(failure.where)}` : "";
   return `${failure.code} (${failure.class})${where}: ${failure.message}`;
 }

@@ -11,7 +11,7 @@ export interface SupervisableGraph {
 }
 
 /** What LangGraph tells about a pending task of a checkpoint. */
-export interface TaskView {
+interface TaskView {
   readonly name: string;
   readonly error?: unknown;
   readonly result?: unknown;

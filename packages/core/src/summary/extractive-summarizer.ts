@@ -139,7 +139,7 @@ function resultOutputs(group: MessageGroup, call: CallFacts, source: string): Ke
   return [...values, ...named];
 }
 
-export function kindOfOutput({ kind }: Identifier): KeyOutput["kind"] {
+function kindOfOutput({ kind }: Identifier): KeyOutput["kind"] {
   if (kind === "url" || kind === "path") return kind;
   return kind === "uuid" || kind === "hash" || kind === "id" || kind === "host" || kind === "email"
     ? "id"

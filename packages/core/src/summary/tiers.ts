@@ -4,7 +4,7 @@ import { type KeyOutput, renderSummary, type StepSummary } from "./step-summary.
 import { countWords, cutWords } from "./text-size.ts";
 
 /** How many summaries of one tier become one of the next. */
-export const TIER_SIZE = 5;
+const TIER_SIZE = 5;
 
 /** A merge and what it left out; the caller stores the full text and puts its reference into the list. */
 export interface TierMerge {
