@@ -94,7 +94,7 @@ export class Codec {
       new Map(
         found.map(([hash, data], i): [string, Fetched] => [
           hash,
-          { json: json[i] as () => string, text: () => this.#chunk(threadId, hash, data) },
+          { json: json[i] as () => string, text: this.#reader(threadId, hash, data) },
         ]),
       );
     try {
@@ -103,13 +103,12 @@ export class Codec {
       if (!DamagedRecordError.isInstance(error)) throw error;
     }
     // one of them is damaged: opened singly, to name it
-    return fetched(
-      found.map(
-        ([hash, data]) =>
-          () =>
-            `[${this.#chunk(threadId, hash, data)}]`,
-      ),
-    );
+    return fetched(found.map(([hash, data]) => () => `[${this.#chunk(threadId, hash, data)}]`));
+  }
+
+  /** Made here, since a function keeps alive all that the functions beside it use. */
+  #reader(threadId: string, hash: string, data: Uint8Array): () => string {
+    return () => this.#chunk(threadId, hash, data);
   }
 
   #chunk(threadId: string, hash: string, data: Uint8Array): string {

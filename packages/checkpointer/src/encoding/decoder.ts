@@ -21,6 +21,8 @@ interface Unresolved {
   readonly tokens: readonly Token[];
   readonly references: readonly string[];
   readonly text: () => string;
+  /** Length of the text. */
+  readonly chars: number;
 }
 
 /** A chunk that is in the storage. */
@@ -46,8 +48,10 @@ interface Read {
   readonly items: readonly Item[];
 }
 
-/** Items of chunks kept in memory. Nodes are immutable, so all tuples may share them. */
-const REMEMBERED_ITEMS = 500_000;
+/** Characters of chunks kept in memory. Nodes are immutable, so all tuples may share them. */
+const REMEMBERED = 16_000_000;
+/** What a chunk costs besides its text, in characters. */
+const OVERHEAD = 500;
 const LEAVES: ReadonlySet<Op> = new Set<Op>([
   OP.END,
   OP.NUM,
@@ -123,9 +127,10 @@ export class Decoder {
       for (const hash of missing) {
         const fetched = found.get(hash);
         if (fetched === undefined) throw malformed(`chunk ${hash} is missing`);
-        const tokens = parseArray(fetched.json());
+        const json = fetched.json();
+        const tokens = parseArray(json);
         const references = referencesOf(tokens);
-        all.set(hash, { tokens, references, text: fetched.text });
+        all.set(hash, { tokens, references, text: fetched.text, chars: json.length });
         for (const next of references) if (!all.has(next) && !read.has(next)) wanted.add(next);
       }
     }
@@ -156,13 +161,13 @@ export class Decoder {
       const chunk = new StoredChunk(hash, children, source.text);
       const entry: Read = { chunk, items: this.#parse(source.tokens, read, chunk) };
       read.set(hash, entry);
-      this.#keep(hash, entry);
+      this.#keep(hash, entry, source.chars);
     }
   }
 
-  #keep(hash: string, entry: Read): void {
-    this.#size += 4 + entry.items.length;
-    if (this.#size > REMEMBERED_ITEMS) this.forget();
+  #keep(hash: string, entry: Read, chars: number): void {
+    this.#size += OVERHEAD + chars;
+    if (this.#size > REMEMBERED) this.forget();
     this.#read.set(hash, entry);
   }
 
