@@ -103,7 +103,13 @@ export class Codec {
       if (!DamagedRecordError.isInstance(error)) throw error;
     }
     // one of them is damaged: opened singly, to name it
-    return fetched(found.map(([hash, data]) => () => `[${this.#chunk(threadId, hash, data)}]`));
+    return fetched(
+      found.map(
+        ([hash, data]) =>
+          () =>
+            `[${this.#chunk(threadId, hash, data)}]`,
+      ),
+    );
   }
 
   /** Made here, since a function keeps alive all that the functions beside it use. */
