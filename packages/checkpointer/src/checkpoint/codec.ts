@@ -6,7 +6,8 @@ import { Encoder, Moment } from "../encoding/encoder.ts";
 import { materialise } from "../encoding/materialise.ts";
 import { type Form, formOf } from "../encoding/node.ts";
 import { type Place, place } from "../encoding/place.ts";
-import type { Sealer } from "../encoding/sealer.ts";
+import { parseLists, parseTokens, type Token } from "../encoding/references.ts";
+import { rawSizeOf, type Sealer } from "../encoding/sealer.ts";
 import { DamagedRecordError, type RecordPlace } from "../errors.ts";
 import { HeadCodec } from "./head.ts";
 import { ThreadCache } from "./thread-cache.ts";
@@ -89,27 +90,25 @@ export class Codec {
     hashes: readonly string[],
   ): Promise<Map<string, Fetched>> {
     const found = [...(await driver.chunks(threadId, hashes))];
-    const sealed = found.map(([hash, data]) => [data, place.chunk(threadId, hash)] as const);
-    const fetched = (json: readonly (() => string)[]) =>
-      new Map(
-        found.map(([hash, data], i): [string, Fetched] => [
-          hash,
-          { json: json[i] as () => string, text: this.#reader(threadId, hash, data) },
-        ]),
-      );
+    const fetched = new Map<string, Fetched>();
+    const add = (i: number, tokens: readonly Token[]) => {
+      const [hash, data] = found[i] as [string, Uint8Array];
+      fetched.set(hash, { tokens, text: this.#reader(threadId, hash, data), chars: rawSizeOf(data) });
+    };
     try {
-      return fetched(this.#sealer.unsealAll(sealed));
+      const sealed = found.map(([hash, data]) => [data, place.chunk(threadId, hash)] as const);
+      for (const { indexes, json } of this.#sealer.unsealAll(sealed)) {
+        const lists = parseLists(json);
+        // a text with a bracket of its own would be two
+        if (lists.length !== indexes.length) throw new DamagedRecordError({ reason: "a text is no list" });
+        for (const [n, i] of indexes.entries()) add(i, lists[n] as readonly Token[]);
+      }
     } catch (error) {
       if (!DamagedRecordError.isInstance(error)) throw error;
+      // one of them is damaged: opened singly, to name it
+      for (const [i, [hash, data]] of found.entries()) add(i, parseTokens(this.#chunk(threadId, hash, data)));
     }
-    // one of them is damaged: opened singly, to name it
-    return fetched(
-      found.map(
-        ([hash, data]) =>
-          () =>
-            `[${this.#chunk(threadId, hash, data)}]`,
-      ),
-    );
+    return fetched;
   }
 
   /** Made here, since a function keeps alive all that the functions beside it use. */

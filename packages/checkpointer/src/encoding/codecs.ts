@@ -19,10 +19,13 @@ const OPEN_DICTIONARY_1 = { ...OPEN, dictionary: DICTIONARY_1, windowBits: 13, m
 const JOINED = { finishFlush: constants.Z_SYNC_FLUSH } as const;
 /** What ends an open stream, and is not stored. */
 const CUT = Buffer.from([0x00, 0x00, 0xff, 0xff]);
-/** What stands before an open stream when it is one of many: the dictionary, or place for two brackets. */
+/** What stands before an open stream when it is one of many: its dictionary, or as little as makes of all texts one JSON text. */
 const DICTIONARY_BLOCK = storedBlock(DICTIONARY_1);
-const BRACKETS = Buffer.from("][");
-const BRACKETS_BLOCK = storedBlock(BRACKETS);
+const BETWEEN = Buffer.from("],[");
+const BETWEEN_BLOCK = storedBlock(BETWEEN);
+const BEGIN = Buffer.from("[[");
+const END = Buffer.from("]]");
+const END_BLOCK = storedBlock(END);
 /** Bytes unpacked in one call. */
 const JOINED_MAX = 8 * 1024 * 1024;
 
@@ -55,25 +58,33 @@ export function unpack(packed: Packed): string {
   return raw.toString("utf8");
 }
 
+/** Several texts as one. */
+export interface Unpacked {
+  /** Which ones, in their order. */
+  readonly indexes: readonly number[];
+  /** A JSON array of arrays, one for each text: a text is an array without its brackets. */
+  readonly json: string;
+}
+
 /**
- * As `unpack` for each, between brackets, as texts are parsed. Open streams are unpacked as one: setting up zlib costs several times what a
- * short text does. Each text is made when it is asked for, so that not all are in memory twice.
+ * As `unpack` for each, in few texts. Open streams are unpacked as one, since setting up zlib costs several times what a short text does,
+ * and then parsed as one.
  *
  * @throws DamagedRecordError without saying which of them it is
  */
-export function unpackAll(all: readonly Packed[]): (() => string)[] {
-  const texts = new Array<() => string>(all.length);
+export function unpackAll(all: readonly Packed[]): Unpacked[] {
+  const texts: Unpacked[] = [];
   let group: number[] = [];
   let bytes = 0;
   const flush = () => {
-    if (group.length > 0) unpackJoined(all, group, texts);
+    if (group.length > 0)
+      texts.push({ indexes: group, json: unpackJoined(group.map((i) => all[i] as Packed)) });
     group = [];
     bytes = 0;
   };
   for (const [i, packed] of all.entries()) {
     if (!isOpen(packed) || packed.size > JOINED_MAX) {
-      const text = unpack(packed);
-      texts[i] = () => `[${text}]`;
+      texts.push({ indexes: [i], json: `[[${unpack(packed)}]]` });
       continue;
     }
     group.push(i);
@@ -88,33 +99,31 @@ function isOpen({ codec }: Packed): boolean {
   return codec === CODEC.open || codec === CODEC.openDictionary1;
 }
 
-function unpackJoined(all: readonly Packed[], group: readonly number[], texts: (() => string)[]): void {
-  const packed = group.map((i) => all[i] as Packed);
-  const between = packed.map(({ codec }) => (codec === CODEC.open ? BRACKETS : DICTIONARY_1).length);
-  const bytes = packed.reduce((sum, { size }, n) => sum + size + (between[n] as number), BRACKETS.length);
-  const raw = inflate(joined(packed), bytes, JOINED);
+function unpackJoined(all: readonly Packed[]): string {
+  const before = all.map(({ codec }) => (codec === CODEC.open ? BETWEEN : DICTIONARY_1).length);
+  const bytes = all.reduce((sum, { size }, n) => sum + size + (before[n] as number), END.length);
+  const raw = inflate(joined(all), bytes, JOINED);
   if (raw.length !== bytes)
     throw new DamagedRecordError({ reason: `they have ${raw.length} bytes instead of ${bytes}` });
-  // many times faster to decode, and most states are
-  const encoding = isAscii(raw) ? "latin1" : "utf8";
   let end = 0;
-  for (const [n, i] of group.entries()) {
-    const start = end + (between[n] as number);
-    const after = start + (packed[n] as Packed).size;
-    // brackets in the place of what stands before and of what comes next
-    raw[start - 1] = 0x5b;
-    raw[after] = 0x5d;
-    texts[i] = () => raw.toString(encoding, start - 1, after + 1);
-    end = after;
+  for (const [n, { size }] of all.entries()) {
+    const start = end + (before[n] as number);
+    const mark = n === 0 ? BEGIN : BETWEEN;
+    // JSON takes spaces anywhere
+    raw.fill(0x20, end, start);
+    raw.set(mark, start - mark.length);
+    end = start + size;
   }
+  // many times faster to decode, and most states are
+  return raw.toString(isAscii(raw) ? "latin1" : "utf8");
 }
 
 /** Open streams as one. */
 function joined(all: readonly Packed[]): Buffer {
   const parts: Uint8Array[] = [];
   for (const { codec, payload } of all)
-    parts.push(codec === CODEC.open ? BRACKETS_BLOCK : DICTIONARY_BLOCK, payload, CUT);
-  return Buffer.concat([...parts, BRACKETS_BLOCK]);
+    parts.push(codec === CODEC.open ? BETWEEN_BLOCK : DICTIONARY_BLOCK, payload, CUT);
+  return Buffer.concat([...parts, END_BLOCK]);
 }
 
 function inflateOne({ payload, codec, size }: Packed): Buffer {

@@ -3,26 +3,23 @@ import type { Chunk } from "./chunk.ts";
 import type { Encoder } from "./encoder.ts";
 import { Holes, type Item, TextNode, ValueNode } from "./node.ts";
 import { OP, type Op } from "./ops.ts";
-import { parseArray, parseTokens, referencesOf, type Token } from "./references.ts";
+import { parseTokens, referencesOf, type Token } from "./references.ts";
 
-/** A chunk's text as the storage has it. */
+/** A chunk as the storage has it. */
 export interface Fetched {
-  /** Between brackets; asked for once. */
-  readonly json: () => string;
-  /** Without them: read again, since it is hardly ever asked for. */
+  readonly tokens: readonly Token[];
+  /** Read again, since it is hardly ever asked for. */
   readonly text: () => string;
+  /** About the length of the text. */
+  readonly chars: number;
 }
 
 /** Reads chunks. A hash that is not there is not in the result. */
 export type FetchChunks = (hashes: readonly string[]) => Promise<ReadonlyMap<string, Fetched>>;
 
 /** A chunk that was fetched and is not resolved yet. */
-interface Unresolved {
-  readonly tokens: readonly Token[];
+interface Unresolved extends Fetched {
   readonly references: readonly string[];
-  readonly text: () => string;
-  /** Length of the text. */
-  readonly chars: number;
 }
 
 /** A chunk that is in the storage. */
@@ -127,10 +124,9 @@ export class Decoder {
       for (const hash of missing) {
         const fetched = found.get(hash);
         if (fetched === undefined) throw malformed(`chunk ${hash} is missing`);
-        const json = fetched.json();
-        const tokens = parseArray(json);
+        const { tokens, text, chars } = fetched;
         const references = referencesOf(tokens);
-        all.set(hash, { tokens, references, text: fetched.text, chars: json.length });
+        all.set(hash, { tokens, references, text, chars });
         for (const next of references) if (!all.has(next) && !read.has(next)) wanted.add(next);
       }
     }

@@ -5,13 +5,13 @@ export type Token = string | number | boolean | null;
 
 /** @throws DamagedRecordError when the text is no list of tokens */
 export function parseTokens(text: string): readonly Token[] {
-  return parseArray(`[${text}]`);
+  return (parseLists(`[[${text}]]`)[0] ?? []) as readonly Token[];
 }
 
-/** As `parseTokens`, of a text that stands between brackets. */
-export function parseArray(json: string): readonly Token[] {
+/** Tokens of several texts that stand between brackets, in brackets. */
+export function parseLists(json: string): readonly (readonly Token[])[] {
   try {
-    return JSON.parse(json) as Token[];
+    return JSON.parse(json) as Token[][];
   } catch (cause) {
     throw new DamagedRecordError({ reason: "its text is not well-formed", cause });
   }

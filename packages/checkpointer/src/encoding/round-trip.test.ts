@@ -19,6 +19,7 @@ import { Decoder, type Fetched } from "./decoder.ts";
 import { Encoder } from "./encoder.ts";
 import { materialise } from "./materialise.ts";
 import { formOf } from "./node.ts";
+import { parseLists } from "./references.ts";
 import { Sealer } from "./sealer.ts";
 
 const sealer = new Sealer({ compression: "deflate" });
@@ -47,12 +48,13 @@ async function reload(value: unknown, encoder = new Encoder(classes())): Promise
       const data = stored.get(hash);
       return data ? [[hash, data]] : [];
     });
-    const json = sealer.unsealAll(found.map(([, data]) => [data, "a"]));
     return new Map(
-      found.map(([hash, data], i): [string, Fetched] => [
-        hash,
-        { json: json[i] as () => string, text: () => sealer.unseal(data, "a") },
-      ]),
+      sealer.unsealAll(found.map(([, data]) => [data, "a"])).flatMap(({ indexes, json }) =>
+        parseLists(json).map((tokens, n): [string, Fetched] => {
+          const [hash, data] = found[indexes[n] as number] as [string, Uint8Array];
+          return [hash, { tokens, text: () => sealer.unseal(data, "a"), chars: 1 }];
+        }),
+      ),
     );
   });
   const read = materialise(item, table, fresh);

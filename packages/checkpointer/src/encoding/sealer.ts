@@ -1,7 +1,16 @@
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { DamagedRecordError, EncryptionError } from "../errors.ts";
-import { asBuffer, CODECS, type Compression, type Packed, pack, unpack, unpackAll } from "./codecs.ts";
+import {
+  asBuffer,
+  CODECS,
+  type Compression,
+  type Packed,
+  pack,
+  type Unpacked,
+  unpack,
+  unpackAll,
+} from "./codecs.ts";
 import type { Place } from "./place.ts";
 
 /**
@@ -71,8 +80,8 @@ export class Sealer {
     return unpack(this.#open(stored, place));
   }
 
-  /** As `unseal` for each, between brackets and faster for many. @throws as `unseal`, without saying for which. */
-  unsealAll(stored: readonly (readonly [stored: Uint8Array, place: Place])[]): (() => string)[] {
+  /** As `unseal` for each, in few texts and faster for many. @throws as `unseal`, without saying for which. */
+  unsealAll(stored: readonly (readonly [stored: Uint8Array, place: Place])[]): Unpacked[] {
     return unpackAll(stored.map(([bytes, place]) => this.#open(bytes, place)));
   }
 
