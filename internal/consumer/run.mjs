@@ -57,7 +57,7 @@ function consume() {
       "types.ts",
       ...blocks,
     );
-  for (const command of [["--help"], ["threads", "import.db"], ["verify", "require.db"]])
+  for (const command of [["--version"], ["threads", "import.db"], ["verify", "require.db"]])
     step(`longhaul ${command.join(" ")}`, full, join("node_modules", ".bin", "longhaul"), ...command);
   step("without optional peers", bare, process.execPath, "agent.mjs");
 }

@@ -328,8 +328,8 @@ export class CompactSaver extends BaseCheckpointSaver<string> implements Longhau
   async importThread(
     lines: AsyncIterable<string> | Iterable<string>,
     options: ImportOptions = {},
-  ): Promise<void> {
-    await importThread({ driver: this.#driver, codec: this.#codec, marks: this.#marks }, lines, options);
+  ): Promise<string> {
+    return importThread({ driver: this.#driver, codec: this.#codec, marks: this.#marks }, lines, options);
   }
 
   /**

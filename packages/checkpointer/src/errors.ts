@@ -9,8 +9,8 @@ export class UnstorableValueError extends LonghaulError {
 
   constructor(fields: { readonly path: string; readonly reason: string }) {
     super(
-      `Cannot store the value at ${fields.path}: ${fields.reason}. Keep it out of the state, turn it into plain data, ` +
-        "or name its class in `reviveClasses`.",
+      `Cannot store the value at ${fields.path}: ${fields.reason}. Keep it out of the state or turn it into plain data` +
+        `${/^instances of /.test(fields.reason) ? ", or name its class in `reviveClasses`" : ""}.`,
     );
     this.path = fields.path;
     this.reason = fields.reason;

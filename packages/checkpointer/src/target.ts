@@ -8,8 +8,8 @@ export type Target =
   | { readonly kind: "postgres" | "redis"; readonly url: string };
 
 /**
- * Reads a connection string: `agent.db`, `sqlite:agent.db`, `sqlite:agent.db?mode=ro`, `:memory:`, `file:./checkpoints`, `postgres://…`,
- * `redis://…`.
+ * Reads a connection string: `agent.db`, `sqlite:agent.db`, `:memory:`, `file:./checkpoints`, `postgres://…`, `redis://…`. With `?mode=ro` the
+ * first, a folder and Postgres are only looked at.
  *
  * @throws InvalidOptionsError for an empty string, a NUL byte, or an unknown scheme.
  */
@@ -19,7 +19,11 @@ export function parseTarget(target: string): Target {
   const invalid = () => new InvalidOptionsError({ option: "target", value: target, expected });
   if (typeof target !== "string" || target.trim() === "" || target.includes("\0")) throw invalid();
   if (target === ":memory:") return { kind: "memory" };
-  if (/^postgres(ql)?:\/\//i.test(target)) return { kind: "postgres", url: target };
+  if (/^postgres(ql)?:\/\//i.test(target)) {
+    const mode = URL.canParse(target) ? new URL(target).searchParams.get("mode") : null;
+    if (mode !== null && mode !== "ro") throw invalid();
+    return { kind: "postgres", url: target };
+  }
   if (/^rediss?:\/\//i.test(target)) return { kind: "redis", url: target };
   const [scheme, rest] = splitScheme(target);
   if (scheme === "file") {

@@ -1,7 +1,9 @@
-import { createReadStream } from "node:fs";
-import { open } from "node:fs/promises";
+import { createReadStream, existsSync, rmSync } from "node:fs";
+import { access, open } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { CompactSaver } from "../compact-saver.ts";
+import type { ThreadRow } from "../driver/driver.ts";
+import { DamagedRecordError, NoSuchCheckpointError } from "../errors.ts";
 import type { CompactSaverOptions } from "../saver-options.ts";
 import { parseTarget } from "../target.ts";
 import { type CliIo, UsageError } from "./io.ts";
@@ -19,9 +21,12 @@ interface Call {
 }
 
 interface Answer {
-  readonly rows: readonly Row[];
+  /** undefined where the result went elsewhere. */
+  readonly rows: readonly Row[] | undefined;
   /** 0 fine, 1 something is wrong with the data. */
   readonly code: number;
+  /** What is wrong, besides the rows. */
+  readonly problem?: string | undefined;
 }
 
 export interface Command {
@@ -42,9 +47,10 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     run: (call) =>
       reading(call, async (saver) => {
         const rows: Row[] = [];
-        for await (const { threadId, checkpoints, latestCheckpointId } of saver.listThreads())
-          rows.push({ thread: threadId, checkpoints, latest: latestCheckpointId });
-        return { rows, code: 0 };
+        const problem = await threadsOf(saver, ({ threadId, checkpoints, latestCheckpointId }) =>
+          rows.push({ thread: threadId, checkpoints, latest: latestCheckpointId }),
+        );
+        return { rows, code: problem === undefined ? 0 : 1, problem };
       }),
   },
   show: {
@@ -94,14 +100,15 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     options: ["thread"],
     args: [2, 2],
     run: (call) =>
-      writing(call, call.args[0], async (saver) => {
+      creating(call, async (saver) => {
+        // before anything is made for it
+        await access(call.args[1] as string);
         const lines = createInterface({
           input: createReadStream(call.args[1] as string),
           crlfDelay: Number.POSITIVE_INFINITY,
         });
         const threadId = call.values.thread as string | undefined;
-        await saver.importThread(lines, { threadId });
-        return { rows: [], code: 0 };
+        return { rows: [{ thread: await saver.importThread(lines, { threadId }) }], code: 0 };
       }),
   },
   migrate: {
@@ -114,16 +121,58 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   },
 };
 
-/** Looking must not create a file or change one. */
+/** Looking must not create a file or change one, and a thread that is asked for must be there. */
 function reading(call: Call, job: (saver: CompactSaver) => Promise<Answer>): Promise<Answer> {
-  const parsed = parseTarget(call.args[0] as string);
-  const target =
-    parsed.kind === "sqlite" && parsed.path !== ":memory:"
-      ? `sqlite:${parsed.path}?mode=ro`
-      : parsed.kind === "files"
-        ? `file:${parsed.path}?mode=ro`
-        : (call.args[0] as string);
-  return writing(call, target, job);
+  const [target, thread] = call.args;
+  return writing(call, onlyLookedAt(target as string), async (saver) => {
+    if (thread !== undefined) await mustExist(saver, thread);
+    return job(saver);
+  });
+}
+
+function onlyLookedAt(target: string): string {
+  const parsed = parseTarget(target);
+  if (parsed.kind === "sqlite" && parsed.path !== ":memory:") return `sqlite:${parsed.path}?mode=ro`;
+  if (parsed.kind === "files") return `file:${parsed.path}?mode=ro`;
+  if (parsed.kind !== "postgres") return target;
+  const url = new URL(parsed.url);
+  url.searchParams.set("mode", "ro");
+  return url.href;
+}
+
+async function mustExist(saver: CompactSaver, threadId: string): Promise<void> {
+  for await (const _ of saver.list({ configurable: { thread_id: threadId } }, { limit: 1 })) return;
+  throw new NoSuchCheckpointError({ threadId });
+}
+
+/** Takes away what was made for a command that failed before it stored anything. */
+async function creating(call: Call, job: (saver: CompactSaver) => Promise<Answer>): Promise<Answer> {
+  const target = call.args[0] as string;
+  const parsed = parseTarget(target);
+  const isNew = "path" in parsed && !existsSync(parsed.path);
+  try {
+    return await writing(call, target, job);
+  } catch (error) {
+    if (isNew)
+      for (const suffix of ["", "-wal", "-shm"])
+        rmSync(parsed.path + suffix, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+/** Hands over every thread that can be read; resolves to what is wrong with another one. */
+async function threadsOf(
+  saver: CompactSaver,
+  take: (thread: ThreadRow) => void,
+): Promise<string | undefined> {
+  try {
+    for await (const thread of saver.listThreads()) take(thread);
+  } catch (error) {
+    // storages report damage after all that is sound
+    if (!DamagedRecordError.isInstance(error)) throw error;
+    return error.message;
+  }
+  return undefined;
 }
 
 async function writing(
@@ -147,7 +196,7 @@ async function show(saver: CompactSaver, { values, args }: Call): Promise<Answer
     if (thread === undefined) throw new UsageError("--checkpoint needs a thread");
     const configurable = { thread_id: thread, checkpoint_ns: namespace ?? "", checkpoint_id: checkpoint };
     const tuple = await saver.getTuple({ configurable });
-    if (!tuple) return { rows: [], code: 1 };
+    if (!tuple) throw new NoSuchCheckpointError({ threadId: thread, checkpointId: String(checkpoint) });
     const channels = Object.entries(tuple.checkpoint.channel_values).map(([channel, value]) => ({
       channel,
       value,
@@ -181,7 +230,9 @@ async function prune(saver: CompactSaver, { values, args, io }: Call): Promise<A
   const progress = new Progress(io);
   const rows: Row[] = [];
   const threads: string[] = thread === undefined ? [] : [thread];
-  if (thread === undefined) for await (const { threadId } of saver.listThreads()) threads.push(threadId);
+  if (thread !== undefined) await mustExist(saver, thread);
+  const problem =
+    thread === undefined ? await threadsOf(saver, ({ threadId }) => threads.push(threadId)) : undefined;
   for (const [i, id] of threads.entries()) {
     progress.update(`${i} of ${threads.length} threads pruned`);
     const { removed, ...report } = await saver.prune(id, policy, { dryRun: values["dry-run"] === true });
@@ -195,14 +246,14 @@ async function prune(saver: CompactSaver, { values, args, io }: Call): Promise<A
     });
   }
   progress.end();
-  return { rows, code: 0 };
+  return { rows, code: problem === undefined ? 0 : 1, problem };
 }
 
 async function exportTo(saver: CompactSaver, { values, args, io }: Call): Promise<Answer> {
   const thread = args[1] as string;
   if (typeof values.out !== "string") {
     for await (const line of saver.exportThread(thread)) io.out(line);
-    return { rows: [], code: 0 };
+    return { rows: undefined, code: 0 };
   }
   const progress = new Progress(io);
   // a file that is there is not written over
@@ -243,16 +294,17 @@ async function migrate(saver: CompactSaver, { args, io, options }: Call): Promis
     await other?.end();
   }
   // ours: exactly, with artifacts and task paths
-  const source = CompactSaver.fromConnString(from, options);
+  const source = CompactSaver.fromConnString(onlyLookedAt(from), options);
   try {
     const ids = [...threads];
-    if (ids.length === 0) for await (const { threadId } of source.listThreads()) ids.push(threadId);
+    const problem =
+      ids.length === 0 ? await threadsOf(source, ({ threadId }) => ids.push(threadId)) : undefined;
     for (const [i, id] of ids.entries()) {
       progress.update(`${i} of ${ids.length} threads: ${id}`);
       await saver.importThread(source.exportThread(id));
     }
     progress.end();
-    return { rows: [{ threads: ids.length }], code: 0 };
+    return { rows: [{ threads: ids.length }], code: problem === undefined ? 0 : 1, problem };
   } finally {
     await source.end();
   }

@@ -1,15 +1,18 @@
+import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { LonghaulError } from "@longhaul/core";
 import { COMMANDS } from "./commands.ts";
 import { type CliIo, UsageError } from "./io.ts";
-import { checkOptions, keyOf, OPTIONS } from "./options.ts";
+import { checkOptions, OPTIONS, saverOptionsOf } from "./options.ts";
 import { tableOf } from "./table.ts";
 
 const USAGE = [
-  "longhaul <command> … [--json] [--key-env NAME | --key-file FILE]",
+  "longhaul <command> … [--json]",
   "",
   ...Object.values(COMMANDS).flatMap(({ usage, about }) => [`  ${usage}`, `      ${about}`]),
   "",
+  "Of encrypted storage: [--key-env [ID=]NAME] [--key-file [ID=]FILE], several times where there are several keys, the first for what is",
+  "written; [--accept-plaintext] for rows from before the key. Of Redis: [--redis-prefix longhaul]. Also: help, --version",
   "Targets: agent.db, sqlite:agent.db, file:./checkpoints, postgres://…, redis://…",
   "Exit codes: 0 fine, 1 something is wrong with the data, 2 wrong usage, 3 the storage cannot be used",
 ].join("\n");
@@ -23,6 +26,14 @@ export async function main(argv: readonly string[], io: CliIo): Promise<number> 
     const { values, positionals } = parse(argv);
     const [name, ...args] = positionals;
     const command = name !== undefined && Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+    if (values.version) {
+      io.out(version());
+      return 0;
+    }
+    if (name === "help" && args.length === 0) {
+      io.out(USAGE);
+      return 0;
+    }
     if (values.help) {
       io.out(command ? `longhaul ${command.usage}\n\n${command.about}` : USAGE);
       return 0;
@@ -32,11 +43,12 @@ export async function main(argv: readonly string[], io: CliIo): Promise<number> 
     checkOptions(values, command.options);
     const [least, most] = command.args;
     if (args.length < least || args.length > most) throw new UsageError(`usage: longhaul ${command.usage}`);
-    const key = keyOf(values, io);
-    const options = key === undefined ? {} : { encryptionKey: () => key };
-    const { rows, code } = await command.run({ io, values, args, options });
-    if (values.json) io.out(JSON.stringify(rows, null, 2));
-    else for (const line of tableOf(rows, io.width)) io.out(line);
+    const options = saverOptionsOf(values, io);
+    const { rows, code, problem } = await command.run({ io, values, args, options });
+    if (rows !== undefined && values.json) io.out(JSON.stringify(rows, null, 2));
+    else if (rows?.length === 0 && problem === undefined) io.error("there is nothing");
+    else for (const line of tableOf(rows ?? [], io.width)) io.out(line);
+    if (problem !== undefined) io.error(problem);
     return code;
   } catch (problem) {
     io.error(problem instanceof Error ? problem.message : String(problem));
@@ -45,6 +57,12 @@ export async function main(argv: readonly string[], io: CliIo): Promise<number> 
     if (problem.code === "INVALID_OPTIONS" || problem.code === "INVALID_ADDRESS") return 2;
     return DATA.test(problem.code) ? 1 : 3;
   }
+}
+
+/** Of the package, two folders above this file, built or not. */
+function version(): string {
+  const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
+  return (JSON.parse(text) as { version: string }).version;
 }
 
 function parse(argv: readonly string[]) {

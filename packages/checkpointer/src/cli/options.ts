@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { RetentionPolicy } from "../checkpoint/retention.ts";
+import type { CompactSaverOptions } from "../saver-options.ts";
 import { type CliIo, UsageError } from "./io.ts";
 
 export const OPTIONS = {
@@ -15,15 +16,18 @@ export const OPTIONS = {
   "dry-run": { type: "boolean" },
   out: { type: "string" },
   thread: { type: "string" },
-  "key-env": { type: "string" },
-  "key-file": { type: "string" },
+  version: { type: "boolean" },
+  "key-env": { type: "string", multiple: true },
+  "key-file": { type: "string", multiple: true },
+  "accept-plaintext": { type: "boolean" },
+  "redis-prefix": { type: "string" },
 } as const;
 
-export type Values = { readonly [name in keyof typeof OPTIONS]?: string | boolean | undefined };
+export type Values = { readonly [name in keyof typeof OPTIONS]?: string | boolean | string[] | undefined };
 
-/** Which options a command takes besides `--json` and the key. */
+/** Which options a command takes besides those of every command. */
 export function checkOptions(values: Values, allowed: readonly (keyof typeof OPTIONS)[]): void {
-  const always = ["json", "help", "key-env", "key-file"];
+  const always = ["json", "help", "version", "key-env", "key-file", "accept-plaintext", "redis-prefix"];
   for (const name of Object.keys(values) as (keyof typeof OPTIONS)[])
     if (!always.includes(name) && !allowed.includes(name))
       throw new UsageError(`--${name} is not an option of this command`);
@@ -60,20 +64,52 @@ export function policyOf(values: Values): RetentionPolicy | "recommended" {
   return { keepLast, maxAgeMs, milestones: !values["no-milestones"] };
 }
 
-/** 32 bytes, as they are, in hexadecimal digits, or in base64. Never from the command line, where others could read it. */
-export function keyOf(values: Values, io: CliIo): Uint8Array | undefined {
-  const name = values["key-env"];
-  const file = values["key-file"];
-  if (name !== undefined && file !== undefined)
-    throw new UsageError("--key-env and --key-file are one too many");
-  let bytes: Buffer | undefined;
-  if (typeof file === "string") bytes = readFileSync(file);
-  if (typeof name === "string") {
-    const text = io.env(name);
-    if (text === undefined) throw new UsageError(`the environment has no ${name}`);
-    bytes = Buffer.from(text, "utf8");
-  }
-  if (bytes === undefined || bytes.length === 32) return bytes;
+/** What every command may be told of the storage. */
+export function saverOptionsOf(values: Values, io: CliIo): CompactSaverOptions {
+  const keys = keysOf(values, io);
+  const [first] = keys.keys();
+  const keyOf = (id: string) => keys.get(id) ?? (keys.size === 1 ? keys.get(ONLY) : undefined);
+  return {
+    ...(first === undefined
+      ? {}
+      : {
+          encryptionKey: keyOf as (id: string) => Uint8Array,
+          ...(first === ONLY ? {} : { encryptionKeyId: first }),
+        }),
+    ...(values["accept-plaintext"] ? { acceptPlaintext: true } : {}),
+    ...(typeof values["redis-prefix"] === "string" ? { redis: { keyPrefix: values["redis-prefix"] } } : {}),
+  };
+}
+
+/** Stands for the id of a key that was given without one: whatever the rows call it. */
+const ONLY = "";
+
+/** By id, in the order in which they were given; the first encrypts. Never from the command line itself, where others could read them. */
+function keysOf(values: Values, io: CliIo): Map<string, Uint8Array> {
+  const keys = new Map<string, Uint8Array>();
+  const add = (option: string, given: string, read: (name: string) => Buffer) => {
+    const [, id = ONLY, name = ""] = /^(?:([^=]*)=)?(.*)$/s.exec(given) ?? [];
+    if (keys.has(id)) throw new UsageError(`${option} ${given}: two keys of one id; write ${option} ID=…`);
+    keys.set(id, keyFrom(read(name)));
+  };
+  for (const given of listOf(values["key-env"]))
+    add("--key-env", given, (name) => {
+      const text = io.env(name);
+      if (text === undefined) throw new UsageError(`the environment has no ${name}`);
+      return Buffer.from(text, "utf8");
+    });
+  for (const given of listOf(values["key-file"])) add("--key-file", given, (name) => readFileSync(name));
+  if (keys.size > 1 && keys.has(ONLY)) throw new UsageError("of several keys each needs its id: ID=NAME");
+  return keys;
+}
+
+function listOf(value: Values[string & keyof Values]): readonly string[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** 32 bytes, as they are, in hexadecimal digits, or in base64. */
+function keyFrom(bytes: Buffer): Uint8Array {
+  if (bytes.length === 32) return bytes;
   const text = bytes.toString("utf8").trim();
   const key = /^[0-9a-f]{64}$/i.test(text) ? Buffer.from(text, "hex") : Buffer.from(text, "base64");
   if (key.length !== 32)

@@ -1,5 +1,7 @@
+import { existsSync } from "node:fs";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { MissingPeerError } from "@longhaul/core";
+import { UnreadableTargetError } from "../errors.ts";
 
 export interface OtherSaver {
   readonly saver: BaseCheckpointSaver;
@@ -11,7 +13,10 @@ export async function openOther(target: string): Promise<OtherSaver | undefined>
   const sqlite = /^sqlite-saver:(.+)$/s.exec(target);
   if (sqlite) {
     const { SqliteSaver } = await load("@langchain/langgraph-checkpoint-sqlite");
-    const saver = SqliteSaver.fromConnString(sqlite[1]);
+    const path = sqlite[1] as string;
+    // it would make one
+    if (!existsSync(path)) throw new UnreadableTargetError({ target: path, reason: "there is no such file" });
+    const saver = SqliteSaver.fromConnString(path);
     return { saver, end: async () => saver.db.close() };
   }
   const postgres = /^postgres-saver:(.+)$/s.exec(target);

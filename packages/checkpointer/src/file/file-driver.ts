@@ -59,6 +59,8 @@ export class FileDriver implements StorageDriver {
   readonly #files = new Map<string, ThreadFile>();
   readonly #lanes = new Lanes();
   #closed = false;
+  /** A thread was seen in the folder. */
+  #isOurs = false;
 
   constructor(options: FileDriverOptions) {
     this.target = options.path;
@@ -133,10 +135,8 @@ export class FileDriver implements StorageDriver {
 
   async *heads(query: HeadQuery): AsyncIterable<HeadRow> {
     let left = query.limit ?? Number.POSITIVE_INFINITY;
-    const ids =
-      query.threadId === undefined ? (await this.#threadIds()).map(({ id }) => id) : [query.threadId];
-    for (const id of ids) {
-      for (const row of await this.#read(id, (file) => file.rows?.heads(query) ?? [])) {
+    for await (const rows of this.#each(query.threadId, (file) => file.rows?.heads(query) ?? [])) {
+      for (const row of rows) {
         if (left <= 0) return;
         left -= 1;
         yield { ...row, data: copyOf(row.data) };
@@ -161,32 +161,36 @@ export class FileDriver implements StorageDriver {
   }
 
   async *threads(): AsyncIterable<ThreadRow> {
-    for (const { id } of await this.#threadIds()) {
-      const summary = await this.#read(id, (file) => file.rows?.summary());
+    for await (const summary of this.#each(undefined, (file) => file.rows?.summary()))
       if (summary) yield summary;
-    }
   }
 
   async *rows(threadId?: string, kinds?: readonly RowKind[]): AsyncIterable<Row> {
+    const rowsOf = (file: ThreadFile): Row[] => [
+      ...(file.rows?.rows() ?? []),
+      // the generation of a thread stands in its own folder, and belongs to none
+      ...file.records.rows(threadId),
+      ...file.artifacts.rows(undefined),
+    ];
+    for await (const rows of this.#each(threadId, rowsOf))
+      for (const row of rows)
+        if (kinds === undefined || kinds.includes(row.kind)) yield { ...row, data: copyOf(row.data) };
+  }
+
+  /** What `job` reads of a thread, or of one after another. A damaged one is reported after all that can be read. */
+  async *#each<T>(threadId: string | undefined, job: (file: ThreadFile) => T): AsyncIterable<T> {
     const ids = threadId === undefined ? (await this.#threadIds()).map(({ id }) => id) : [threadId];
     let damage: unknown;
     for (const id of ids) {
-      let rows: Row[] = [];
+      let result: { readonly of: T } | undefined;
       try {
-        rows = await this.#read(id, (file) => [
-          ...(file.rows?.rows() ?? []),
-          // the generation of a thread stands in its own folder, and belongs to none
-          ...file.records.rows(threadId),
-          ...file.artifacts.rows(undefined),
-        ]);
+        result = { of: await this.#read(id, job) };
       } catch (error) {
         if (!DamagedRecordError.isInstance(error)) throw error;
         damage ??= error;
       }
-      for (const row of rows)
-        if (kinds === undefined || kinds.includes(row.kind)) yield { ...row, data: copyOf(row.data) };
+      if (result) yield result.of;
     }
-    // after all that can be read
     if (damage !== undefined) throw damage;
   }
 
@@ -329,17 +333,11 @@ export class FileDriver implements StorageDriver {
   }
 
   #strangers(): string[] {
-    if (!existsSync(this.#options.path)) return [];
-    return readdirSync(this.#options.path)
-      .filter((name) => {
-        const folder = join(this.#options.path, name);
-        const id = readHeader(folder);
-        return id === undefined ? !isUnborn(folder) : folderName(id) !== name;
-      })
-      .map(
-        (name) =>
-          `${join(this.#options.path, name)} is no thread's folder, or its journal has no readable header`,
-      );
+    const { path } = this.#options;
+    if (!existsSync(path)) return [];
+    return readdirSync(path)
+      .filter((name) => isStranger(path, name))
+      .map((name) => `${join(path, name)} is no thread's folder, or its journal has no readable header`);
   }
 
   /** A folder that is not there is empty, unless one only wants to look at it. */
@@ -348,6 +346,11 @@ export class FileDriver implements StorageDriver {
     if (existsSync(path)) {
       if (!statSync(path).isDirectory())
         throw new UnreadableTargetError({ target: path, reason: "it is not a folder" });
+      if (this.#isOurs) return;
+      const names = readdirSync(path).filter((name) => !name.startsWith("."));
+      if (names.length > 0 && names.every((name) => isStranger(path, name) && !hasJournal(path, name)))
+        throw new UnreadableTargetError({ target: path, reason: "it holds other files, and no thread" });
+      this.#isOurs = names.length > 0;
     } else if (readOnly) throw new UnreadableTargetError({ target: path, reason: "there is no such folder" });
   }
 
@@ -363,6 +366,17 @@ function ownerOf(key: RecordKey): string {
 
 function stateOf(file: ThreadFile): ThreadState | undefined {
   return file.rows && { era: file.life, revision: `${file.life}.${file.rows.revision}` };
+}
+
+function isStranger(path: string, name: string): boolean {
+  const folder = join(path, name);
+  const id = readHeader(folder);
+  return id === undefined ? !isUnborn(folder) : folderName(id) !== name;
+}
+
+/** A damaged one too. */
+function hasJournal(path: string, name: string): boolean {
+  return existsSync(join(path, name, "journal.jsonl"));
 }
 
 /** What a process leaves that died before its first journal was in place: nothing was acknowledged, and the next write goes on from there. */

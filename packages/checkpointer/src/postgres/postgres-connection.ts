@@ -13,6 +13,8 @@ export interface PostgresConnectionOptions {
   readonly url: string;
   readonly target: string;
   readonly schema: string;
+  /** Makes no tables and refuses to write. */
+  readonly readOnly: boolean;
   readonly busyWaitMs: number;
   readonly max: number;
   readonly connectTimeoutMs: number;
@@ -80,6 +82,8 @@ export class PostgresConnection {
     job: (query: Query, opened: readonly (readonly unknown[])[]) => Promise<T>,
     { durable = false, first = [] }: { readonly durable?: boolean; readonly first?: readonly string[] } = {},
   ): Promise<T> {
+    const { readOnly, target } = this.#options;
+    if (readOnly) throw new StorageWriteError({ target, reason: "read-only" });
     const begin = ["BEGIN", ...(durable ? [] : ["SET LOCAL synchronous_commit = off"]), ...first];
     return this.#guarded(async () => {
       const pool = await this.#open();
@@ -121,10 +125,10 @@ export class PostgresConnection {
   }
 
   async #connect(): Promise<Pg.Pool> {
-    const { url, schema, busyWaitMs, max, connectTimeoutMs, statementTimeoutMs } = this.#options;
+    const { url, busyWaitMs, max, connectTimeoutMs, statementTimeoutMs } = this.#options;
     const { Pool } = await loadPg();
     const pool = new Pool({
-      connectionString: withoutSchema(url),
+      connectionString: withoutOurs(url),
       max,
       connectionTimeoutMillis: connectTimeoutMs,
       statement_timeout: statementTimeoutMs,
@@ -138,7 +142,7 @@ export class PostgresConnection {
     // one that dies within a transaction fails its query; the event besides would end the process
     pool.on("connect", (client) => void client.on("error", () => undefined));
     try {
-      await prepare(pool, schema, this.#options.target);
+      await prepare(pool, this.#options);
       return pool;
     } catch (error) {
       await pool.end();
@@ -174,7 +178,10 @@ export class PostgresConnection {
 }
 
 /** Makes the tables where there are none. Those that others use are not touched: altering would wait for them, or lock them out. */
-async function prepare(pool: Pg.Pool, schema: string, target: string): Promise<void> {
+async function prepare(
+  pool: Pg.Pool,
+  { schema, target, readOnly }: PostgresConnectionOptions,
+): Promise<void> {
   const client = await pool.connect();
   const version = async (): Promise<number | undefined> => {
     const meta = `${quote(schema)}.meta`;
@@ -185,6 +192,8 @@ async function prepare(pool: Pg.Pool, schema: string, target: string): Promise<v
   };
   try {
     let stored = await version();
+    if (stored === undefined && readOnly)
+      throw new UnreadableTargetError({ target, reason: `schema ${schema} has no tables of ours` });
     if (stored === undefined) {
       // of the session, not of a transaction: only a new transaction is sure to see the tables that another has made meanwhile
       await client.query(`SELECT pg_advisory_lock(${SETUP_LOCK})`);
@@ -220,10 +229,10 @@ async function loadPg(): Promise<typeof Pg> {
   }
 }
 
-/** `?schema=` is ours; the client would not know it. */
-function withoutSchema(url: string): string {
+/** `?schema=` and `?mode=` are ours; the client would not know them. */
+function withoutOurs(url: string): string {
   const parsed = new URL(url);
-  parsed.searchParams.delete("schema");
+  for (const name of ["schema", "mode"]) parsed.searchParams.delete(name);
   return parsed.href;
 }
 

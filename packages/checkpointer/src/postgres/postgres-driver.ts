@@ -90,6 +90,7 @@ export class PostgresDriver implements StorageDriver {
       url,
       target,
       schema,
+      readOnly: new URL(url).searchParams.get("mode") === "ro",
       busyWaitMs,
       max,
       connectTimeoutMs,
