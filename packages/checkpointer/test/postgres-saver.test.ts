@@ -141,4 +141,24 @@ describePostgres("CompactSaver on Postgres", () => {
     expect((await saver.getTuple(config))?.pendingWrites).toEqual([]);
     await saver.end();
   });
+
+  it("with mode=ro nothing is made and nothing written, whatever the schema", async () => {
+    const misspelt = new URL(url);
+    misspelt.searchParams.set("schema", "longhaul_misspelt");
+    misspelt.searchParams.set("mode", "ro");
+    for (let i = 0; i < 2; i++) {
+      const saver = CompactSaver.fromConnString(misspelt.href);
+      await expect(saver.getTuple({ configurable: { thread_id: "t" } })).rejects.toMatchObject({
+        code: "UNREADABLE_TARGET",
+        message: expect.stringContaining("schema longhaul_misspelt has no tables of ours"),
+      });
+      await saver.end();
+    }
+    await CompactSaver.fromConnString(url).setup();
+    const looking = CompactSaver.fromConnString(`${url}&mode=ro`);
+    expect(await looking.getTuple({ configurable: { thread_id: "none" } })).toBeUndefined();
+    await expect(looking.deleteThread("none")).rejects.toMatchObject({ code: "STORAGE_WRITE" });
+    await looking.end();
+    expect(() => CompactSaver.fromConnString(`${url}&mode=rw`)).toThrow("target");
+  });
 });
