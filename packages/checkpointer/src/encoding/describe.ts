@@ -32,18 +32,32 @@ export class Refusal {
 /** The only place that knows how a live object is taken apart; `materialise.ts` is its mirror. */
 export function describe(value: object, classes: ClassTable): Description | Refusal {
   if (value instanceof Description) return value;
-  if (Array.isArray(value)) return describeArray(value);
   const prototype: unknown = Object.getPrototypeOf(value);
+  if (Array.isArray(value)) {
+    // the prototype of arrays, of any realm, is an array itself
+    if (!Array.isArray(prototype))
+      return new Refusal(`it is an array of the class ${value.constructor?.name}`);
+    return hasSymbols(value) ? SYMBOL_KEY : describeArray(value);
+  }
   if (prototype === Object.prototype || prototype === null || isForeignPlain(prototype as object)) {
     return plain(prototype === null ? OP.NULL_OBJECT : OP.OBJECT, value as Fields);
   }
   // LangGraph copies what a Send carries by assignment, which makes a prototype of a `__proto__` key that a model wrote
   if (isPlainPrototype(prototype as object)) return prototyped(prototype as object, value as Fields);
-  return describeKnown(value) ?? describeLangChain(value, classes) ?? describeUserClass(value, classes);
+  const ofGraph = describeLangChain(value, classes) ?? describeGraphObject(value as Fields);
+  if (ofGraph) return ofGraph;
+  if (hasSymbols(value)) return SYMBOL_KEY;
+  return describeBuiltIn(value) ?? describeUserClass(value, classes);
+}
+
+const SYMBOL_KEY = new Refusal("it has a key that is a symbol");
+
+function hasSymbols(value: object): boolean {
+  return Object.getOwnPropertySymbols(value).length > 0;
 }
 
 function plain(op: Op, value: Fields): Description | Refusal {
-  if (Object.getOwnPropertySymbols(value).length > 0) return new Refusal("it has a key that is a symbol");
+  if (hasSymbols(value)) return SYMBOL_KEY;
   return new Description(op, pairs(value, Object.keys(value)));
 }
 
@@ -83,22 +97,18 @@ function describeArray(value: readonly unknown[]): Description {
   return new Description(OP.KEYED_ARRAY, [array, named]);
 }
 
-/** Built-ins of the language and the objects that LangGraph itself puts in channels and writes. */
-function describeKnown(value: object): Description | Refusal | undefined {
+function describeBuiltIn(value: object): Description | Refusal | undefined {
   const name = value.constructor?.name;
   const kind = bytesKind(value);
   if (kind !== undefined) return new Description(OP.BYTES, [kind, bytesToBase64(value)]);
   if (types.isNativeError(value)) return describeError(value);
-  const builtIn = describeBuiltIn(value, name);
-  if (builtIn)
-    return Object.keys(value).length > 0 ? new Refusal(`the ${name} has fields of its own`) : builtIn;
-  if (value instanceof DeltaSnapshot || (value as Fields).lg_name === "DeltaSnapshot") {
-    return new Description(OP.DELTA_SNAPSHOT, [(value as DeltaSnapshot).value]);
-  }
-  return describeGraphCommand(value as Fields);
+  const builtIn = describeOwnFieldless(value, name);
+  return builtIn && Object.keys(value).length > 0
+    ? new Refusal(`the ${name} has fields of its own`)
+    : builtIn;
 }
 
-function describeBuiltIn(value: object, name: string | undefined): Description | undefined {
+function describeOwnFieldless(value: object, name: string | undefined): Description | undefined {
   if (types.isDate(value) && name === "Date") {
     const time = value.getTime();
     return new Description(OP.DATE, [Number.isNaN(time) ? null : time]);
@@ -130,9 +140,12 @@ function describeError(error: Error): Description | Refusal {
   );
 }
 
-/** LangGraph reads these back from their plain form, as from its own savers. */
-function describeGraphCommand(value: Fields): Description | undefined {
+/** What LangGraph itself puts in channels and writes. It reads these back from their plain form, as from its own savers. */
+function describeGraphObject(value: Fields): Description | undefined {
+  if (value instanceof DeltaSnapshot) return new Description(OP.DELTA_SNAPSHOT, [value.value]);
   switch (value.lg_name) {
+    case "DeltaSnapshot":
+      return new Description(OP.DELTA_SNAPSHOT, [value.value]);
     case "Send": {
       const items = ["node", value.node, "args", value.args];
       if (value.timeout !== undefined) items.push("timeout", value.timeout);
@@ -149,9 +162,12 @@ function describeGraphCommand(value: Fields): Description | undefined {
   }
 }
 
-function describeLangChain(value: object, classes: ClassTable): Description | undefined {
+function describeLangChain(value: object, classes: ClassTable): Description | Refusal | undefined {
   const name = classes.messageClass(value);
   if (name === undefined) return undefined;
+  // besides the brand that every message has
+  const { length } = Object.getOwnPropertySymbols(value);
+  if (length > (classes.template(name)?.symbols.length ?? 0)) return SYMBOL_KEY;
   const message = value as Fields;
   const kwargs = (message.lc_kwargs ?? {}) as Fields;
   const body: unknown[] = [];

@@ -14,6 +14,8 @@ const SEGMENT = 65_536;
 /** Nodes with fewer items are rebuilt rather than remembered: cheaper than a weak reference. */
 const REMEMBER_FROM = 8;
 
+const CYCLE = new Refusal("it contains itself");
+
 interface Frame {
   readonly source: object;
   readonly description: Description;
@@ -114,12 +116,18 @@ export class Encoder {
     }
     if (value === null || value instanceof Holes) return value;
     const known = this.#known.get(value);
-    if (known && (known.seenAt === walk.moment || unchanged(value, known, walk))) {
-      known.seenAt = walk.moment;
-      return known.node;
+    let description: Description | Refusal;
+    try {
+      if (known && (known.seenAt === walk.moment || unchanged(value, known, walk))) {
+        known.seenAt = walk.moment;
+        return known.node;
+      }
+      description = walk.open.has(value) ? CYCLE : describe(value, this.classes);
+    } catch (error) {
+      // a getter, or a proxy
+      const reason = error instanceof Error ? error.message : String(error);
+      throw this.#refusal(walk, `reading it failed: ${reason}`);
     }
-    if (walk.open.has(value)) throw this.#refusal(walk, "it contains itself");
-    const description = describe(value, this.classes);
     if (description instanceof Refusal) throw this.#refusal(walk, description.reason);
     const twin = twinOf(description, walk.moment);
     if (twin) {

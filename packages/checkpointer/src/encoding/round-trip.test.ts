@@ -30,6 +30,7 @@ class Point {
 }
 class Stranger {}
 class OwnDate extends Date {}
+class OwnArray extends Array<number> {}
 class OwnPattern extends RegExp {}
 
 const classes = () => new ClassTable({ Point });
@@ -177,6 +178,37 @@ describe("values", () => {
     ],
     ["after holes", holed, "state.files[2]"],
     ["a symbol as key", { a: { [Symbol("k")]: 1 } }, "state.files.a"],
+    ["a symbol on an array", [Object.assign([1], { [Symbol("k")]: 1 })], "state.files[0]"],
+    ["a symbol on a map", [Object.assign(new Map(), { [Symbol("k")]: 1 })], "state.files[0]"],
+    ["a symbol on a message", [Object.assign(new HumanMessage("x"), { [Symbol("k")]: 1 })], "state.files[0]"],
+    ["a subclass of arrays", { a: OwnArray.of(1) }, "state.files.a"],
+    [
+      "a getter that throws",
+      {
+        a: [
+          {
+            get b() {
+              throw new Error("no");
+            },
+          },
+        ],
+      },
+      "state.files.a[0]",
+    ],
+    [
+      "a proxy that throws",
+      [
+        new Proxy(
+          {},
+          {
+            ownKeys: () => {
+              throw new Error("no");
+            },
+          },
+        ),
+      ],
+      "state.files[0]",
+    ],
     ["fields on a map", { m: Object.assign(new Map(), { extra: 1 }) }, "state.files.m"],
   ])("C11: %s is refused with its path", (_, value, path) => {
     expect(refused(value).path).toBe(path);
