@@ -13,7 +13,7 @@ const USAGE = `npx tsx bench/crash-saver.ts [options]
   --storage NAMES  some of ${STORAGES.join(",")} (default all)
   --seed N         (default 1)
   --record         write bench/results/saver-crashes.txt
-Postgres: TEST_POSTGRES_URL, default postgres://postgres@127.0.0.1:5432/postgres; schemas of its own are made and dropped.`;
+Servers: TEST_POSTGRES_URL and TEST_REDIS_URL, default those of this machine; schemas and keys of its own are made and dropped.`;
 
 const { values } = parseArgs({
   options: {
@@ -43,7 +43,6 @@ async function main(storages: readonly Storage[]): Promise<number> {
       storage,
       kills,
       seed: Number(values.seed),
-      postgres: process.env.TEST_POSTGRES_URL ?? "postgres://postgres@127.0.0.1:5432/postgres",
     });
     print(
       `${storage}: ${report.kills} kills, ${report.acknowledged} calls acknowledged before them, ${report.wrong.length} things wrong`,

@@ -18,22 +18,22 @@ export type CrashPoint =
   | "before statement"
   | "after statement";
 
+/** In the middle of what the file driver does with its files. */
+export const FILE_POINTS = [
+  "torn write",
+  "before write",
+  "before rename",
+  "after rename",
+  "before unlink",
+  "after create",
+  "before link",
+  "after link",
+] as const satisfies readonly CrashPoint[];
 const CALLS = ["commit", "sweep", "delete", "record", "artifact"] as const;
 
 export function crashPointsOf(storage: Storage): readonly CrashPoint[] {
   const calls = CALLS.flatMap((call) => [`before ${call}` as const, `after ${call}` as const]);
-  if (storage === "file")
-    return [
-      ...calls,
-      "torn write",
-      "before write",
-      "before rename",
-      "after rename",
-      "before unlink",
-      "after create",
-      "before link",
-      "after link",
-    ];
+  if (storage === "file") return [...calls, ...FILE_POINTS];
   if (storage === "postgres") return [...calls, "before statement", "after statement"];
   return calls;
 }

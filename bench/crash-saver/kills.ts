@@ -9,7 +9,15 @@ import type { Job } from "./child.ts";
 import { type CrashPoint, crashPointsOf } from "./crash-points.ts";
 import { Expected } from "./expected.ts";
 import { parseLog } from "./log.ts";
-import { driverOf, newPlace, type Place, removePlace, type Storage } from "./stores.ts";
+import {
+  driverOf,
+  newPlace,
+  type Place,
+  removePlace,
+  SERVERS,
+  type Servers,
+  type Storage,
+} from "./stores.ts";
 
 /** A store lives through so many kills, each of which may leave something behind for the next. */
 const KILLS_PER_STORE = 12;
@@ -29,15 +37,16 @@ export async function runKills(options: {
   readonly storage: Storage;
   readonly kills: number;
   readonly seed: number;
-  readonly postgres: string;
+  readonly servers?: Servers;
+  /** @default all of the storage */
+  readonly points?: readonly CrashPoint[];
 }): Promise<KillReport> {
-  const { storage, kills, seed, postgres } = options;
+  const { storage, kills, seed, servers = SERVERS, points = crashPointsOf(storage) } = options;
   const next = randomOf(seed);
-  const points = crashPointsOf(storage);
   const byPoint = new Map<CrashPoint, number>();
   const wrong: string[] = [];
   let acknowledged = 0;
-  let place = newPlace(storage, postgres);
+  let place = newPlace(storage, servers);
   let expected = new Expected();
   // the next one loads while this one works and is checked
   let child = startChild();
@@ -45,7 +54,7 @@ export async function runKills(options: {
     for (let kill = 0; kill < kills; kill++) {
       if (kill > 0 && kill % KILLS_PER_STORE === 0) {
         await removePlace(place);
-        place = newPlace(storage, postgres);
+        place = newPlace(storage, servers);
         expected = new Expected();
       }
       // every second kill comes from outside
@@ -66,7 +75,7 @@ export async function runKills(options: {
       if (found.length > 0) {
         // what is wrong once would be found at every kill that follows
         await removePlace(place);
-        place = newPlace(storage, postgres);
+        place = newPlace(storage, servers);
         expected = new Expected();
       }
     }

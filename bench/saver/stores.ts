@@ -91,9 +91,13 @@ export function postgresStore(saver: "CompactSaver" | "PostgresSaver", url: stri
 }
 
 export function answers(url: string): Promise<boolean> {
-  const { hostname, port } = new URL(url);
+  const { hostname, port, protocol } = new URL(url);
   return new Promise((resolve) => {
-    const socket = createConnection({ host: hostname, port: Number(port || 5432), timeout: 2_000 });
+    const socket = createConnection({
+      host: hostname,
+      port: Number(port || (protocol.startsWith("redis") ? 6379 : 5432)),
+      timeout: 2_000,
+    });
     const done = (does: boolean) => {
       socket.destroy();
       resolve(does);

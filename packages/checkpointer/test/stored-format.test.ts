@@ -3,6 +3,7 @@ import { CompactSaver, type CompactSaverOptions, EncryptionError, type Row } fro
 import { expect, it } from "vitest";
 import { MemoryDriver } from "../src/memory/memory-driver.ts";
 import { ARTIFACT, FIRST, FORMAT_1_KEY, META, RECORD, SECOND, WRITES } from "./format-1-state.ts";
+import { loadRows } from "./rows.ts";
 import { open, tempFile } from "./temp.ts";
 
 /*
@@ -23,19 +24,7 @@ function rowsOf(name: string): Row[] {
 /** A saver over exactly these rows. */
 async function load(name: string, options: CompactSaverOptions): Promise<CompactSaver> {
   const driver = new MemoryDriver({ clock: { now: () => 0 } });
-  const rows = rowsOf(name);
-  const of = <K extends Row["kind"]>(kind: K) =>
-    rows.filter((row): row is Extract<Row, { kind: K }> => row.kind === kind);
-  const base = { threadId: "t", namespace: "", era: undefined, isSame: () => false };
-  const none = { chunks: [], values: [] };
-  await driver.commit({ ...base, chunks: of("chunk"), values: of("value") });
-  for (const head of of("head").sort((a, b) => a.sequence - b.sequence))
-    await driver.commit({ ...base, ...none, head });
-  for (const row of of("write"))
-    await driver.commit({ ...base, ...none, writes: { checkpointId: row.checkpointId, rows: [row] } });
-  for (const { key, data, expiresAt } of of("record"))
-    await driver.records.compareAndSet(key, null, { data, expiresAt }, false);
-  for (const row of of("artifact")) await driver.artifacts.put("t", row);
+  await loadRows(driver, rowsOf(name));
   return new CompactSaver(driver, options);
 }
 
