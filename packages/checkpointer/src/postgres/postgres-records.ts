@@ -16,7 +16,8 @@ interface Stored {
 }
 
 const COLUMNS = "id, collection, thread_id, key, version, expires_at, data";
-const PAGE = 200;
+/** A record may hold the result of a tool. */
+const PAGE = 20;
 
 /** Ledger records. Compare-and-set locks the row, or lets the unique key decide between two that insert at once. */
 export class PostgresRecords implements RecordTable {

@@ -204,8 +204,8 @@ export class RedisDriver implements StorageDriver {
       const generation = await this.#records.read(send, key);
       const data = raise(generation?.data);
       await nameThread(send, this.#prefix, threadId);
-      const records = await this.#records.all(send, threadId);
-      const gone = records.filter((row) => row.key.thread === threadId && row.key.collection !== "leases");
+      const records = await this.#records.keysOf(send, threadId);
+      const gone = records.filter((record) => record.thread === threadId && record.collection !== "leases");
       const writes = ((await send("SMEMBERS", keys.writeKeys)) as readonly Buffer[]).map((id) => {
         const [namespace, checkpointId] = JSON.parse(String(id)) as [string, string];
         return keys.writes(namespace, checkpointId);
@@ -214,7 +214,7 @@ export class RedisDriver implements StorageDriver {
       const commands: Command[] = [
         ["UNLINK", meta, heads, order, values, chunks, writeKeys, artifacts, artifactOrder],
         ...writes.map((name) => ["UNLINK", name]),
-        ...gone.flatMap((row) => this.#records.remove(row.key)),
+        ...gone.flatMap((record) => this.#records.remove(record)),
         ...this.#records.put({ key, version: (generation?.version ?? 0) + 1, expiresAt: undefined, data }),
       ];
       return { commands, result: undefined };
@@ -349,15 +349,13 @@ export class RedisDriver implements StorageDriver {
       if (wants("artifact"))
         for await (const row of this.#artifacts.all(id)) yield { kind: "artifact", threadId: id, ...row };
       if (wants("record")) {
-        const records = await this.#connection.run((send) => this.#records.all(send, id));
         // the generation of a thread stands among its keys, and belongs to none
-        for (const row of records)
+        for await (const row of this.#records.all(id))
           if (threadId === undefined || row.key.thread === threadId) yield { kind: "record", ...row };
       }
     }
     if (threadId === undefined && wants("record"))
-      for (const row of await this.#connection.run((send) => this.#records.all(send, "")))
-        yield { kind: "record", ...row };
+      for await (const row of this.#records.all("")) yield { kind: "record", ...row };
   }
 
   async check(threadId?: string): Promise<readonly string[]> {

@@ -5,6 +5,7 @@ import { packed, unpacked } from "./packed.ts";
 import type { RedisConnection, Send } from "./redis-connection.ts";
 import { idOf, nameThread, ownerOf, RedisKeys, recordMember } from "./redis-keys.ts";
 
+/** Names read at once; records are read one by one, since one may hold the result of a tool. */
 const PAGE = 200;
 
 /** Ledger records. Their expiry is not Redis's own: a version must never come twice under its key. */
@@ -57,30 +58,18 @@ export class RedisRecords implements RecordTable {
     const start = recordMember({ collection, key: prefix });
     for (let from = `[${start}`; ; ) {
       const after = from;
-      const page = await this.#connection.run(async (send) => {
-        const members = (await send(
-          "ZRANGEBYLEX",
-          keys.recordOrder,
-          after,
-          `(${collection}\u0001`,
-          "LIMIT",
-          "0",
-          String(PAGE),
-        )) as readonly Buffer[];
-        const names = members.map((member) => member.toString("utf8"));
-        const rows: (RecordRow | undefined)[] = [];
-        for (const name of names)
-          rows.push(await this.read(send, { collection, thread, key: name.slice(collection.length + 1) }));
-        return { names, rows };
-      });
-      for (const row of page.rows) {
-        if (!row?.key.key.startsWith(prefix)) continue;
-        const live = this.#live(row);
-        if (live) yield live;
+      const members = (await this.#connection.run((send) =>
+        send("ZRANGEBYLEX", keys.recordOrder, after, `(${collection}\u0001`, "LIMIT", "0", String(PAGE)),
+      )) as readonly Buffer[];
+      const names = members.map((member) => member.toString("utf8"));
+      for (const name of names) {
+        const key = name.slice(collection.length + 1);
+        const row = key.startsWith(prefix) ? await this.get({ collection, thread, key }) : undefined;
+        if (row) yield row;
       }
-      const last = page.names.at(-1);
+      const last = names.at(-1);
       // names with the prefix stand together from its first on
-      if (last === undefined || page.names.length < PAGE || !last.startsWith(start)) return;
+      if (last === undefined || names.length < PAGE || !last.startsWith(start)) return;
       from = `(${last}`;
     }
   }
@@ -88,10 +77,12 @@ export class RedisRecords implements RecordTable {
   async purge(thread: string): Promise<number> {
     const keys = new RedisKeys(this.#prefix, thread);
     return this.#connection.transact([keys.records], async (send) => {
-      const gone = (await this.all(send, thread)).filter(
-        (row) => row.key.thread === thread && !this.#live(row),
-      );
-      return { commands: gone.flatMap((row) => this.remove(row.key)), result: gone.length };
+      const gone: RecordKey[] = [];
+      for (const key of await this.keysOf(send, thread)) {
+        const row = key.thread === thread ? await this.read(send, key) : undefined;
+        if (row && !this.#live(row)) gone.push(key);
+      }
+      return { commands: gone.flatMap((key) => this.remove(key)), result: gone.length };
     });
   }
 
@@ -101,15 +92,21 @@ export class RedisRecords implements RecordTable {
     return value === null ? undefined : rowOf(key, value);
   }
 
-  /** All that stand under a thread's keys, expired or not; its generation too. */
-  async all(send: Send, owner: string): Promise<RecordRow[]> {
-    const flat = (await send("HGETALL", new RedisKeys(this.#prefix, owner).records)) as readonly Buffer[];
-    const rows: RecordRow[] = [];
-    for (let i = 0; i < flat.length; i += 2) {
-      const [collection, thread, key] = JSON.parse(String(flat[i])) as [string, string, string];
-      rows.push(rowOf({ collection, thread, key }, flat[i + 1] as Buffer));
+  /** Of all that stand under a thread's keys, expired or not; its generation too. */
+  async keysOf(send: Send, owner: string): Promise<RecordKey[]> {
+    const fields = (await send("HKEYS", new RedisKeys(this.#prefix, owner).records)) as readonly Buffer[];
+    return fields.map((field) => {
+      const [collection, thread, key] = JSON.parse(String(field)) as [string, string, string];
+      return { collection, thread, key };
+    });
+  }
+
+  /** The same, one by one. */
+  async *all(owner: string): AsyncIterable<RecordRow> {
+    for (const key of await this.#connection.run((send) => this.keysOf(send, owner))) {
+      const row = await this.#connection.run((send) => this.read(send, key));
+      if (row) yield row;
     }
-    return rows;
   }
 
   /** The commands that write a record. */

@@ -16,7 +16,8 @@ interface Stored {
 
 const SELECT = "SELECT collection, thread_id, key, version, expires_at, data FROM records";
 /** Rows read at once, so that a long list holds no lock and little memory. */
-const PAGE = 200;
+/** A record may hold the result of a tool. */
+const PAGE = 20;
 
 /** Ledger records on SQLite. Each write is one immediate transaction, so compare-and-set is atomic across processes. */
 export class SqliteRecords implements RecordTable {
