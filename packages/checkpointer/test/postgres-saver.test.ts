@@ -1,14 +1,9 @@
 import { Annotation, Command, END, interrupt, START, StateGraph } from "@langchain/langgraph";
 import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
-import { deltaChannelHistoryTests, validate } from "@langchain/langgraph-checkpoint-validation";
 import { CompactSaver } from "@longhaul/checkpointer";
-import * as vitest from "vitest";
 import { expect, it } from "vitest";
+import { officialSuite } from "./official-suite.ts";
 import { describePostgres, postgresSchema } from "./servers.ts";
-
-// the official suite takes its functions from the global scope
-const { describe, test, beforeAll, beforeEach, afterAll, afterEach } = vitest;
-Object.assign(globalThis, { describe, it, test, expect, beforeAll, beforeEach, afterAll, afterEach });
 
 const { url } = postgresSchema("saver");
 
@@ -19,17 +14,14 @@ const Log = Annotation.Root({
 const meta = { source: "loop" as const, step: 1, parents: {} };
 
 describePostgres("CompactSaver on Postgres", () => {
-  const initializer = {
-    checkpointerName: "CompactSaver on Postgres",
-    createCheckpointer: () => CompactSaver.fromConnString(url),
-    destroyCheckpointer: async (saver: CompactSaver) => {
+  officialSuite(
+    "Postgres",
+    () => CompactSaver.fromConnString(url),
+    async (saver) => {
       for await (const { threadId } of saver.listThreads()) await saver.deleteThread(threadId);
       await saver.end();
     },
-  };
-  // the suite is typed for integer versions and works with any
-  validate(initializer as unknown as Parameters<typeof validate>[0]);
-  deltaChannelHistoryTests(initializer as unknown as Parameters<typeof deltaChannelHistoryTests>[0]);
+  );
 
   it("C13: NUL and odd characters survive in state and metadata, and filters match", async () => {
     const saver = CompactSaver.fromConnString(url);

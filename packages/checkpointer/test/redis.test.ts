@@ -1,18 +1,13 @@
 import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
-import { deltaChannelHistoryTests, validate } from "@langchain/langgraph-checkpoint-validation";
 import { CompactSaver } from "@longhaul/checkpointer";
 import { storageDriverSuite } from "@longhaul/checkpointer/conformance";
 import { type LonghaulEvent, systemClock } from "@longhaul/core";
 import { createClient } from "redis";
-import * as vitest from "vitest";
-import { expect, it } from "vitest";
+import { afterAll, expect, it } from "vitest";
 import { RedisDriver } from "../src/redis/redis-driver.ts";
 import { fakeTime, runner } from "./driver-runner.ts";
+import { officialSuite } from "./official-suite.ts";
 import { describeRedis, REDIS_URL } from "./servers.ts";
-
-// the official suite takes its functions from the global scope
-const { describe, test, beforeAll, beforeEach, afterAll, afterEach } = vitest;
-Object.assign(globalThis, { describe, it, test, expect, beforeAll, beforeEach, afterAll, afterEach });
 
 const PREFIX = `longhaul-test-${process.pid}`;
 let files = 0;
@@ -39,14 +34,7 @@ describeRedis("Redis", () => {
     runner,
   );
 
-  const initializer = {
-    checkpointerName: "CompactSaver on Redis",
-    createCheckpointer: () => CompactSaver.fromConnString(REDIS_URL, { redis: { keyPrefix: fresh() } }),
-    destroyCheckpointer: (saver: CompactSaver) => saver.end(),
-  };
-  // the suite is typed for integer versions and works with any
-  validate(initializer as unknown as Parameters<typeof validate>[0]);
-  deltaChannelHistoryTests(initializer as unknown as Parameters<typeof deltaChannelHistoryTests>[0]);
+  officialSuite("Redis", () => CompactSaver.fromConnString(REDIS_URL, { redis: { keyPrefix: fresh() } }));
 
   it("says once that what it holds may be lost, unless the server syncs always", async () => {
     const events: LonghaulEvent[] = [];
