@@ -3,14 +3,13 @@ import { HumanMessage } from "@langchain/core/messages";
 import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
 import { CompactSaver, DamagedRecordError, type Row, type StorageDriver } from "@longhaul/checkpointer";
 import { systemDeps } from "@longhaul/core";
-import { createClient } from "redis";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { FileDriver } from "../src/file/file-driver.ts";
 import { MemoryDriver } from "../src/memory/memory-driver.ts";
 import { PostgresDriver } from "../src/postgres/postgres-driver.ts";
 import { RedisDriver } from "../src/redis/redis-driver.ts";
 import { loadRows } from "./rows.ts";
-import { describePostgres, describeRedis, postgresSchema, REDIS_URL } from "./servers.ts";
+import { describePostgres, describeRedis, postgresSchema, REDIS_URL, redisPrefix } from "./servers.ts";
 import { tempFile } from "./temp.ts";
 
 /*
@@ -136,14 +135,7 @@ describePostgres("damage on Postgres", () =>
   suite(() => new PostgresDriver({ url, busyWaitMs: 5_000, deps: systemDeps })),
 );
 
-const keyPrefix = `longhaul-damage-${process.pid}`;
+const keyPrefix = redisPrefix("damage");
 describeRedis("damage on Redis", () => {
-  afterAll(async () => {
-    const client = createClient({ url: REDIS_URL });
-    await client.connect();
-    for await (const keys of client.scanIterator({ MATCH: `${keyPrefix}:*`, COUNT: 1_000 }))
-      if (keys.length > 0) await client.unlink(keys);
-    await client.close();
-  });
   suite(() => new RedisDriver({ url: REDIS_URL, keyPrefix, busyWaitMs: 5_000, deps: systemDeps }));
 });

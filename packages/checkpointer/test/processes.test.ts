@@ -1,25 +1,14 @@
-import { type ChildProcess, fork } from "node:child_process";
-import { fileURLToPath } from "node:url";
+import type { ChildProcess } from "node:child_process";
 import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
 import { StorageBusyError, StorageWriteError } from "@longhaul/checkpointer";
 import Database from "better-sqlite3";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { open, tempFile, valuesOf } from "./temp.ts";
+import { ended, worker } from "./workers.ts";
 
 const meta = { source: "loop" as const, step: 0, parents: {} };
 const root = { configurable: { thread_id: "t", checkpoint_ns: "" } };
 const plain = () => ({ ...emptyCheckpoint(), id: uuid6(0) });
-
-function worker(...args: string[]): ChildProcess {
-  const child = fork(fileURLToPath(new URL("./worker.ts", import.meta.url)), args, {
-    execArgv: ["--import", "tsx"],
-  });
-  onTestFinished(() => void child.kill("SIGKILL"));
-  return child;
-}
-
-const ended = (child: ChildProcess) =>
-  new Promise<number | null>((resolve) => child.once("exit", (code) => resolve(code)));
 
 const told = (child: ChildProcess) =>
   new Promise<unknown>((resolve) => child.once("message", (message) => resolve(message)));

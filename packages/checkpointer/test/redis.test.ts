@@ -3,27 +3,19 @@ import { CompactSaver } from "@longhaul/checkpointer";
 import { storageDriverSuite } from "@longhaul/checkpointer/conformance";
 import { type LonghaulEvent, systemClock } from "@longhaul/core";
 import { createClient } from "redis";
-import { afterAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { RedisDriver } from "../src/redis/redis-driver.ts";
 import { fakeTime, runner } from "./driver-runner.ts";
 import { officialSuite } from "./official-suite.ts";
-import { describeRedis, REDIS_URL } from "./servers.ts";
+import { describeRedis, REDIS_URL, redisPrefix } from "./servers.ts";
 
-const PREFIX = `longhaul-test-${process.pid}`;
+const PREFIX = redisPrefix("saver");
 let files = 0;
 const fresh = () => `${PREFIX}:${files++}`;
 const root = { configurable: { thread_id: "t", checkpoint_ns: "" } };
 const meta = { source: "loop" as const, step: 1, parents: {} };
 
 describeRedis("Redis", () => {
-  afterAll(async () => {
-    const client = createClient({ url: REDIS_URL });
-    await client.connect();
-    for await (const keys of client.scanIterator({ MATCH: `${PREFIX}:*`, COUNT: 1_000 }))
-      if (keys.length > 0) await client.unlink(keys);
-    await client.close();
-  });
-
   storageDriverSuite(
     "Redis",
     async () => {

@@ -29,6 +29,25 @@ export function postgresSchema(name: string): { readonly url: string; readonly s
   return { url: url.href, schema };
 }
 
+/** A prefix of Redis's keys; what stands under it goes when the file's tests have ended. */
+export function redisPrefix(name: string): string {
+  const prefix = `longhaul-test-${name}-${process.pid}`;
+  afterAll(async () => {
+    const { createClient } = await import("redis");
+    const client = createClient({ url: REDIS_URL, socket: { reconnectStrategy: false } });
+    client.on("error", () => {});
+    try {
+      await client.connect();
+      for await (const keys of client.scanIterator({ MATCH: `${prefix}:*`, COUNT: 1_000 }))
+        if (keys.length > 0) await client.unlink(keys);
+      await client.close();
+    } catch {
+      // no server: there is nothing to delete
+    }
+  });
+  return prefix;
+}
+
 async function describeFor(name: string, url: string, variable: string, defaultPort: number) {
   const { hostname, port } = new URL(url);
   const answers = await canConnect(hostname, Number(port || defaultPort));

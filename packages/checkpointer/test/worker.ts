@@ -3,7 +3,8 @@ import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
 import { CompactSaver } from "@longhaul/checkpointer";
 
 const [, , what, path = "", name = ""] = process.argv;
-const saver = CompactSaver.fromConnString(path);
+const keyPrefix = process.env.WORKER_KEY_PREFIX || "longhaul";
+const saver = CompactSaver.fromConnString(path, { redis: { keyPrefix } });
 const meta = { source: "loop" as const, step: 0, parents: {} };
 
 if (what === "write") {
@@ -108,4 +109,42 @@ if (what === "write") {
     );
     process.send?.({ claim: `${step}` });
   }
+} else if (what === "claims") {
+  // eight claims of one key at once
+  await saver.setup();
+  process.send?.("ready");
+  await new Promise((resolve) => process.once("message", resolve));
+  const key = { collection: "effects", thread: "t", key: "claim" };
+  const claims = Array.from({ length: 8 }, (_, i) =>
+    saver.records.compareAndSet(key, null, `${name} ${i}`, { durable: true }),
+  );
+  process.send?.({ won: (await Promise.all(claims)).filter(({ ok }) => ok).length });
+  await saver.end();
+  process.disconnect?.();
+} else if (what === "one-thread") {
+  // children of whatever is the head, with all the others
+  await saver.setup();
+  process.send?.("ready");
+  await new Promise((resolve) => process.once("message", resolve));
+  const thread = { configurable: { thread_id: "t", checkpoint_ns: "" } };
+  for (let step = 0; step < 20; step++) {
+    const head = await saver.getTuple(thread);
+    const previous = head?.checkpoint.channel_versions.list as string | undefined;
+    const version = saver.getNextVersion(previous);
+    const list = [
+      ...((head?.checkpoint.channel_values.list as string[] | undefined) ?? []),
+      `${name} ${step}`,
+    ];
+    const checkpoint = {
+      ...emptyCheckpoint(),
+      id: uuid6(step),
+      channel_values: { list },
+      channel_versions: { list: version },
+    };
+    const config = await saver.put(head?.config ?? thread, checkpoint, meta, { list: version });
+    await saver.putWrites(config, [["list", [step]]], `task-${name}`);
+    process.send?.({ id: checkpoint.id, list });
+  }
+  await saver.end();
+  process.disconnect?.();
 }

@@ -1,22 +1,9 @@
-import { type ChildProcess, fork } from "node:child_process";
-import { fileURLToPath } from "node:url";
+import type { ChildProcess } from "node:child_process";
 import { CompactSaver } from "@longhaul/checkpointer";
-import { expect, it, onTestFinished } from "vitest";
-import { describePostgres, postgresSchema } from "./servers.ts";
+import { expect, it } from "vitest";
+import { describePostgres, describeRedis, postgresSchema, REDIS_URL, redisPrefix } from "./servers.ts";
 import { valuesOf } from "./temp.ts";
-
-const { url } = postgresSchema("processes");
-
-function worker(...args: string[]): ChildProcess {
-  const child = fork(fileURLToPath(new URL("./worker.ts", import.meta.url)), args, {
-    execArgv: ["--import", "tsx"],
-  });
-  onTestFinished(() => void child.kill("SIGKILL"));
-  return child;
-}
-
-const ended = (child: ChildProcess) =>
-  new Promise<number | null>((resolve) => child.once("exit", (code) => resolve(code)));
+import { allTold, ended, worker } from "./workers.ts";
 
 interface Told {
   readonly put?: string;
@@ -28,26 +15,16 @@ interface Told {
 
 /** Kills the child as soon as it has told of so many calls: the next one is then under way. */
 function killAfter(child: ChildProcess, calls: number): Promise<Told[]> {
-  const told: Told[] = [];
-  return new Promise((resolve) => {
-    child.on("message", (message) => {
-      told.push(message as Told);
-      if (told.length === calls) child.kill("SIGKILL");
-    });
-    // after the exit no message is left in the channel
-    let open = 2;
-    const close = () => --open === 0 && resolve(told);
-    child.once("exit", close);
-    child.once("disconnect", close);
-  });
+  return allTold<Told>(child, (told) => told.length === calls && child.kill("SIGKILL"));
 }
 
-describePostgres("several processes on one Postgres", () => {
-  it("C14: eight processes make the tables at the same time and write 50 steps each", async () => {
+/** `target` is a URL, and after `#` the prefix of Redis's keys. */
+function processTests(target: string, open: () => CompactSaver): void {
+  it("C14: eight processes begin at the same time and write 50 steps each", async () => {
     const names = [..."abcdefgh"];
-    const children = names.map((name) => worker("write", url, name));
+    const children = names.map((name) => worker("write", target, name));
     expect(await Promise.all(children.map(ended))).toEqual(names.map(() => 0));
-    const saver = CompactSaver.fromConnString(url);
+    const saver = open();
     for (const name of names) {
       expect(await saver.stats(`thread-${name}`)).toMatchObject({ checkpoints: 51, writes: 150, values: 50 });
       const config = { configurable: { thread_id: `thread-${name}` } };
@@ -63,8 +40,8 @@ describePostgres("several processes on one Postgres", () => {
   // moments within put, putWrites and a claim, early and late
   const moments = [1, 2, 3, 17, 31, 60].map((calls, i) => ({ calls, name: `killed-${i}` }));
   it("C10: what was acknowledged before a SIGKILL is there, and nothing is half there", async () => {
-    const killed = moments.map(({ calls, name }) => killAfter(worker("acknowledge", url, name), calls));
-    const saver = CompactSaver.fromConnString(url);
+    const killed = moments.map(({ calls, name }) => killAfter(worker("acknowledge", target, name), calls));
+    const saver = open();
     for (const [i, told] of (await Promise.all(killed)).entries()) {
       const { name, calls } = moments[i] as (typeof moments)[number];
       expect(told.length).toBeGreaterThanOrEqual(calls);
@@ -84,4 +61,16 @@ describePostgres("several processes on one Postgres", () => {
     }
     await saver.end();
   }, 120_000);
+}
+
+const { url } = postgresSchema("processes");
+describePostgres("several processes on one Postgres", () => {
+  processTests(url, () => CompactSaver.fromConnString(url));
+});
+
+const redis = redisPrefix("processes");
+describeRedis("several processes on one Redis", () => {
+  processTests(`${REDIS_URL}#${redis}`, () =>
+    CompactSaver.fromConnString(REDIS_URL, { redis: { keyPrefix: redis } }),
+  );
 });
