@@ -5,6 +5,7 @@ import { type LonghaulEvent, systemClock } from "@longhaul/core";
 import { createClient } from "redis";
 import { expect, it } from "vitest";
 import { RedisDriver } from "../src/redis/redis-driver.ts";
+import { cuttable } from "./cuttable.ts";
 import { fakeTime, runner } from "./driver-runner.ts";
 import { officialSuite } from "./official-suite.ts";
 import { describeRedis, REDIS_URL, redisPrefix } from "./servers.ts";
@@ -50,13 +51,11 @@ describeRedis("Redis", () => {
   });
 
   it("a connection that was cut is an error to repeat or is replaced, and later calls go on", async () => {
-    const saver = CompactSaver.fromConnString(REDIS_URL, { redis: { keyPrefix: fresh() } });
+    const proxy = await cuttable(REDIS_URL);
+    const saver = CompactSaver.fromConnString(proxy.url, { redis: { keyPrefix: fresh() } });
     const put = (n: number) => saver.put(root, { ...emptyCheckpoint(), id: uuid6(n) }, meta, {});
     await put(1);
-    const client = createClient({ url: REDIS_URL });
-    await client.connect();
-    await client.sendCommand(["CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"]);
-    await client.close();
+    proxy.cut();
     const second = await put(2).catch((error: { code?: string; retryable?: boolean }) => error);
     if ("code" in second) expect(second).toMatchObject({ code: "STORAGE_CONNECTION", retryable: true });
     const last = await put(3);
