@@ -14,6 +14,7 @@ import {
   type BudgetLedger,
   createStorage,
   type EffectLedger,
+  InvalidOptionsError,
   type LeaseStore,
   type LonghaulStorage,
   type RecordStore,
@@ -21,7 +22,7 @@ import {
 } from "@longhaul/core";
 import { storable } from "./address.ts";
 import { Codec } from "./checkpoint/codec.ts";
-import { addressOf, configOf } from "./checkpoint/config.ts";
+import { addressOf, checkConfig, configOf } from "./checkpoint/config.ts";
 import { copyThread } from "./checkpoint/copy-thread.ts";
 import { deltaHistory } from "./checkpoint/delta-history.ts";
 import { exportThread } from "./checkpoint/export-thread.ts";
@@ -154,6 +155,7 @@ export class CompactSaver extends BaseCheckpointSaver<string> implements Longhau
 
   /** @throws DamagedRecordError when the checkpoint is there but cannot be read. */
   async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
+    checkConfig(config);
     if (config.configurable?.thread_id === undefined) return undefined;
     const { threadId, namespace, checkpointId } = addressOf(config);
     const row = await this.#driver.head(threadId, namespace, checkpointId);
@@ -187,6 +189,8 @@ export class CompactSaver extends BaseCheckpointSaver<string> implements Longhau
     newVersions: ChannelVersions,
   ): Promise<RunnableConfig> {
     const { threadId, namespace, checkpointId: parentId } = addressOf(config);
+    if (typeof checkpoint !== "object" || checkpoint === null)
+      throw invalid("checkpoint", checkpoint, "a checkpoint");
     const checkpointId = storable("checkpoint.id", checkpoint.id);
     const head: PutHead = { threadId, namespace, checkpointId, parentId };
     await this.#writer.putCheckpoint(head, checkpoint, metadata, newVersions, fenceOf(config), made);
@@ -218,6 +222,8 @@ export class CompactSaver extends BaseCheckpointSaver<string> implements Longhau
     if (checkpointId === undefined) {
       throw new InvalidAddressError({ field: "checkpoint_id", reason: "must be given to store writes" });
     }
+    if (!Array.isArray(writes) || !writes.every(Array.isArray))
+      throw invalid("writes", writes, "an array of [channel, value]");
     await this.#writer.putWrites(
       { threadId, namespace, checkpointId },
       writes.map(([channel, value], i) => ({ channel, value, index: indexOf(channel, i) })),
@@ -329,6 +335,8 @@ export class CompactSaver extends BaseCheckpointSaver<string> implements Longhau
     lines: AsyncIterable<string> | Iterable<string>,
     options: ImportOptions = {},
   ): Promise<string> {
+    const isIterable = lines && (Symbol.asyncIterator in Object(lines) || Symbol.iterator in Object(lines));
+    if (!isIterable) throw invalid("lines", lines, "an iterable of the file's lines");
     return importThread({ driver: this.#driver, codec: this.#codec, marks: this.#marks }, lines, options);
   }
 
@@ -342,6 +350,8 @@ export class CompactSaver extends BaseCheckpointSaver<string> implements Longhau
     threadIds?: readonly string[],
     options: MigrateOptions = {},
   ): Promise<MigrateReport> {
+    if (typeof saver?.list !== "function" || typeof saver.getTuple !== "function")
+      throw invalid("saver", saver, "a LangGraph checkpointer");
     const has = async (config: RunnableConfig) => {
       const { threadId, namespace, checkpointId } = addressOf(config);
       return (await this.#driver.head(threadId, namespace, checkpointId)) !== undefined;
@@ -369,6 +379,10 @@ export class CompactSaver extends BaseCheckpointSaver<string> implements Longhau
   verify(threadId?: string): Promise<VerifyReport> {
     return verifyStorage(this.#driver, this.#codec, threadId);
   }
+}
+
+function invalid(option: string, value: unknown, expected: string): InvalidOptionsError {
+  return new InvalidOptionsError({ option, value, expected });
 }
 
 /** The fencing token of the lease under which a supervised run writes. */

@@ -6,7 +6,7 @@ import { InvalidOptionsError } from "@longhaul/core";
 import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { CompactSaver, DamagedRecordError, ThreadGoneError, UnreadableTargetError } from "../src/index.ts";
-import { tempFile } from "./temp.ts";
+import { open, tempFile } from "./temp.ts";
 
 const meta = (step: number) => ({ source: "loop" as const, step, parents: {} });
 const checkpoint = (values: Record<string, unknown>, versions: Record<string, string>, n: number) => ({
@@ -64,7 +64,6 @@ it.each([
   [0, 0],
   [1.5, 2],
   [Number.POSITIVE_INFINITY, 3],
-  [Number.NaN, 0],
 ])("list with limit %d gives %d", async (limit, count) => {
   const saver = CompactSaver.fromConnString(":memory:");
   for (const n of [1, 2, 3]) await saver.put(thread, checkpoint({}, {}, n), meta(n), {});
@@ -143,4 +142,35 @@ it("C11: arguments with a __proto__ key pass a Send, and pollute nothing", async
   expect(Object.keys(values.messages[0]?.tool_calls?.[0]?.args ?? {})).toEqual(["__proto__", "q"]);
   expect([values.inherits.a, Object.keys(values.inherits)]).toEqual([1, ["b"]]);
   await saver.end();
+});
+
+describe("arguments that make no sense are refused with a typed error, and nothing is stored", () => {
+  const at = { configurable: { ...thread.configurable, checkpoint_id: "c" } };
+  const key = { collection: "c", thread: "t", key: "k" };
+  const drain = async (items: AsyncIterable<unknown>) => {
+    for await (const _ of items);
+  };
+  // biome-ignore lint/suspicious/noExplicitAny: what types forbid is what is tried
+  it.each<[string, (saver: any) => Promise<unknown>, string]>([
+    ["put without config", (s) => s.put(undefined, first(), meta(0), {}), "INVALID_ADDRESS"],
+    ["put without checkpoint", (s) => s.put(thread, undefined, meta(0), {}), "INVALID_OPTIONS"],
+    ["getTuple without config", (s) => s.getTuple(undefined), "INVALID_ADDRESS"],
+    ["list without config", (s) => drain(s.list(undefined)), "INVALID_ADDRESS"],
+    ["a limit below 0", (s) => drain(s.list(thread, { limit: -1 })), "INVALID_OPTIONS"],
+    ["a limit that is no number", (s) => drain(s.list(thread, { limit: Number.NaN })), "INVALID_OPTIONS"],
+    ["writes that are no list", (s) => s.putWrites(at, "abc", "task"), "INVALID_OPTIONS"],
+    ["a write that is no pair", (s) => s.putWrites(at, [["a", 1], 5], "task"), "INVALID_OPTIONS"],
+    ["import of nothing", (s) => s.importThread(null), "INVALID_OPTIONS"],
+    ["import of bytes", (s) => s.importThread([Buffer.from("x")]), "IMPORT"],
+    ["migration from no saver", (s) => s.migrateFrom({}), "INVALID_OPTIONS"],
+    ["a function as record", (s) => s.records.compareAndSet(key, null, () => 1), "UNSTORABLE_VALUE"],
+    ["a BigInt in a record", (s) => s.records.compareAndSet(key, null, { n: 1n }), "UNSTORABLE_VALUE"],
+    ["an object as artifact", (s) => s.artifacts.put("t", {}, { kind: "k", label: "l" }), "INVALID_OPTIONS"],
+  ])("%s", async (_, call, code) => {
+    const saver = open(":memory:");
+    const error: unknown = await (async () => call(saver))().catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ code });
+    expect(await saver.stats()).toMatchObject({ checkpoints: 0, writes: 0, chunks: 0 });
+    expect(await saver.records.get(key)).toBeUndefined();
+  });
 });

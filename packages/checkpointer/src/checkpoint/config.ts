@@ -2,6 +2,7 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import { getCheckpointId } from "@langchain/langgraph-checkpoint";
 import { namespaceOf, storable } from "../address.ts";
 import type { HeadAddress } from "../driver/driver.ts";
+import { InvalidAddressError } from "../errors.ts";
 
 /** A checkpoint's address as LangGraph passes it around. */
 export interface Address {
@@ -12,6 +13,7 @@ export interface Address {
 
 /** @throws InvalidAddressError when the thread id is missing or no usable text. */
 export function addressOf(config: RunnableConfig): Address {
+  checkConfig(config);
   const configurable = config.configurable ?? {};
   const id = getCheckpointId(config);
   return {
@@ -19,6 +21,15 @@ export function addressOf(config: RunnableConfig): Address {
     namespace: namespaceOf(configurable.checkpoint_ns),
     checkpointId: id === "" || id === undefined ? undefined : storable("checkpoint_id", id),
   };
+}
+
+/** @throws InvalidAddressError */
+export function checkConfig(config: unknown): void {
+  if (typeof config !== "object" || config === null)
+    throw new InvalidAddressError({
+      field: "config",
+      reason: `must be an object with \`configurable\`, but is ${config === null ? "null" : typeof config}`,
+    });
 }
 
 export function configOf({ threadId, namespace, checkpointId }: HeadAddress): RunnableConfig {

@@ -48,7 +48,7 @@ export async function importThread(
 ): Promise<string> {
   const reader = new ImportReader(parts, options.threadId);
   try {
-    for await (const text of lines) if (text.trim() !== "") await reader.read(text);
+    for await (const text of lines) await reader.read(text);
     await reader.finish();
     return reader.threadId;
   } catch (error) {
@@ -81,8 +81,10 @@ class ImportReader {
     return this.#threadId;
   }
 
-  async read(text: string): Promise<void> {
+  async read(text: unknown): Promise<void> {
+    if (typeof text === "string" && text.trim() === "") return;
     this.#line += 1;
+    if (typeof text !== "string") throw this.#fault("it is no text");
     if (this.#ended) throw this.#fault("something follows the end");
     let line: Line;
     try {

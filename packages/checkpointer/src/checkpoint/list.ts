@@ -4,9 +4,10 @@ import {
   type CheckpointTuple,
   getCheckpointId,
 } from "@langchain/langgraph-checkpoint";
-import { canonicalJson } from "@longhaul/core";
+import { canonicalJson, InvalidOptionsError } from "@longhaul/core";
 import { namespaceOf, storable } from "../address.ts";
 import type { HeadQuery, StorageDriver } from "../driver/driver.ts";
+import { checkConfig } from "./config.ts";
 import type { Reader } from "./reader.ts";
 
 export async function* listTuples(
@@ -15,7 +16,10 @@ export async function* listTuples(
   config: RunnableConfig,
   { limit, before, filter }: CheckpointListOptions,
 ): AsyncGenerator<CheckpointTuple> {
-  if (limit !== undefined && !(limit > 0)) return;
+  checkConfig(config);
+  if (limit !== undefined && !(limit >= 0))
+    throw new InvalidOptionsError({ option: "limit", value: limit, expected: "a number, at least 0" });
+  if (limit === 0) return;
   const rows = limit === undefined || !Number.isFinite(Number(limit)) ? undefined : Math.ceil(limit);
   const wanted = Object.entries(filter ?? {}).filter(([, value]) => value !== undefined);
   const query = queryOf(config);

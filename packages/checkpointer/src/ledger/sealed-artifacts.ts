@@ -1,4 +1,10 @@
-import { type Artifact, type ArtifactMeta, type ArtifactStore, artifactRef } from "@longhaul/core";
+import {
+  type Artifact,
+  type ArtifactMeta,
+  type ArtifactStore,
+  artifactRef,
+  InvalidOptionsError,
+} from "@longhaul/core";
 import { storable } from "../address.ts";
 import type { StorageDriver } from "../driver/driver.ts";
 import { type Place, place } from "../encoding/place.ts";
@@ -17,6 +23,8 @@ export class SealedArtifacts implements ArtifactStore {
 
   async put(thread: string, content: string, meta: ArtifactMeta, ref?: string): Promise<string> {
     storable("thread", thread);
+    if (typeof content !== "string")
+      throw new InvalidOptionsError({ option: "content", value: content, expected: "a text" });
     const name = storable("ref", ref ?? artifactRef(content));
     const chars = content.length;
     const row = {

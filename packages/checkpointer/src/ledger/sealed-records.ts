@@ -10,7 +10,12 @@ import { storable } from "../address.ts";
 import type { RecordRow, StorageDriver } from "../driver/driver.ts";
 import { place } from "../encoding/place.ts";
 import type { Sealer } from "../encoding/sealer.ts";
-import { DamagedRecordError, LeasesUnsupportedError, RecordTooLargeError } from "../errors.ts";
+import {
+  DamagedRecordError,
+  LeasesUnsupportedError,
+  RecordTooLargeError,
+  UnstorableValueError,
+} from "../errors.ts";
 
 type Driver = Pick<StorageDriver, "records" | "maxBlobBytes" | "leases" | "target">;
 
@@ -38,7 +43,7 @@ export class SealedRecords implements RecordStore {
     check(key);
     if (key.collection === "leases" && !this.#driver.leases)
       throw new LeasesUnsupportedError({ target: this.#driver.target });
-    const data = this.#sealer.seal(JSON.stringify(value), place.record(key, expiresAt));
+    const data = this.#sealer.seal(textOf(key, value), place.record(key, expiresAt));
     const maxBytes = this.#driver.maxBlobBytes ?? Number.POSITIVE_INFINITY;
     if (data.length > maxBytes)
       throw new RecordTooLargeError({ record: `Record ${nameOf(key)}`, bytes: data.length, maxBytes });
@@ -77,6 +82,19 @@ function check({ collection, thread, key }: RecordKey): void {
   storable("collection", collection);
   if (thread !== "") storable("thread", thread);
   if (key !== "") storable("key", key);
+}
+
+/** @throws UnstorableValueError for what JSON does not take. */
+function textOf(key: RecordKey, value: Json): string {
+  let text: string | undefined;
+  let reason = `a ${typeof value} is no JSON`;
+  try {
+    text = JSON.stringify(value);
+  } catch (error) {
+    reason = (error as Error).message;
+  }
+  if (text === undefined) throw new UnstorableValueError({ path: `record ${nameOf(key)}`, reason });
+  return text;
 }
 
 function nameOf(key: RecordKey): string {
