@@ -23,39 +23,6 @@ describePostgres("CompactSaver on Postgres", () => {
     },
   );
 
-  it("C13: NUL and odd characters survive in state and metadata, and filters match", async () => {
-    const saver = CompactSaver.fromConnString(url);
-    const odd = {
-      text: "a\u0000b",
-      literal: "\\u0000",
-      "key\u0000": "\ud800",
-      long: "\u0000".repeat(1_000_000),
-    };
-    const config = { configurable: { thread_id: "c13", checkpoint_ns: "" } };
-    const checkpoint = {
-      ...emptyCheckpoint(),
-      id: uuid6(1),
-      channel_values: { odd },
-      channel_versions: { odd: "1" },
-    };
-    const metadata = { ...meta, note: "a\u0000\ud800", literal: "\\u0000" };
-    await saver.put(config, checkpoint, metadata, { odd: "1" });
-    const tuple = await saver.getTuple(config);
-    expect(tuple?.checkpoint.channel_values.odd).toEqual(odd);
-    expect(tuple?.metadata).toEqual(metadata);
-    const found: unknown[] = [];
-    for await (const item of saver.list(config, { filter: { note: "a\u0000\ud800" } as never }))
-      found.push(item.config);
-    expect(found.length).toBe(1);
-    for await (const item of saver.list(config, { filter: { literal: "\u0000" } as never }))
-      expect(item).toBe(undefined);
-    const bad = { configurable: { thread_id: "c\u000013", checkpoint_ns: "" } };
-    await expect(saver.put(bad, checkpoint, meta, { odd: "1" })).rejects.toMatchObject({
-      code: "INVALID_ADDRESS",
-    });
-    await saver.end();
-  });
-
   it("C6: a fork holds its own writes only, the branch that was left stays, and its interrupt asks again", async () => {
     const build = (saver: CompactSaver) =>
       new StateGraph(Log)
