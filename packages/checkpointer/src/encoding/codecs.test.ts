@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { DamagedRecordError } from "../errors.ts";
 import { type Packed, pack, unpack, unpackAll } from "./codecs.ts";
+import { parseTokens } from "./references.ts";
 
 /** Each as it stands in the JSON text that has several. */
 function texts(packed: readonly Packed[]): unknown[] {
@@ -91,4 +92,11 @@ describe("a damaged text among sound ones", () => {
       expect(() => texts(all)).toThrow(DamagedRecordError);
     }
   });
+});
+
+it("a text with a bracket of its own is not well-formed, alone or among others", () => {
+  expect(parseTokens('"a",1')).toEqual(["a", 1]);
+  expect(parseTokens("")).toEqual([]);
+  for (const text of ['"a"],["b"', "]", "[", '"a"]', '["a"', '"a'])
+    expect(() => parseTokens(text)).toThrow(DamagedRecordError);
 });

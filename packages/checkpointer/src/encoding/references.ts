@@ -5,7 +5,10 @@ export type Token = string | number | boolean | null;
 
 /** @throws DamagedRecordError when the text is no list of tokens */
 export function parseTokens(text: string): readonly Token[] {
-  return (parseLists(`[[${text}]]`)[0] ?? []) as readonly Token[];
+  const [tokens, ...others] = parseLists(`[[${text}]]`);
+  // a text with a bracket of its own would be two
+  if (!tokens || others.length > 0) throw new DamagedRecordError({ reason: "its text is not well-formed" });
+  return tokens;
 }
 
 /** Tokens of several texts that stand between brackets, in brackets. */
