@@ -14,6 +14,15 @@ const SEGMENT = 65_536;
 /** Nodes with fewer items are rebuilt rather than remembered: cheaper than a weak reference. */
 const REMEMBER_FROM = 8;
 
+/** Roots that are remembered until something is stored. */
+const ROOTS = 64;
+
+/** Objects with their nodes. */
+export interface Remembered {
+  readonly values: object[];
+  readonly nodes: ValueNode[];
+}
+
 const CYCLE = new Refusal("it contains itself");
 
 interface Frame {
@@ -47,6 +56,9 @@ export class Encoder {
   readonly classes: ClassTable;
   readonly packer: Packer;
   readonly #known = new WeakMap<object, Known>();
+  /** What was read, by its root, until something is stored: most that is read is only looked at, and each entry above costs the collector. */
+  readonly #unsorted = new WeakMap<object, Remembered>();
+  #roots: WeakRef<object>[] = [];
   #texts = new Map<string, Chunk>();
   #textChars = 0;
 
@@ -61,6 +73,7 @@ export class Encoder {
    * @throws UnstorableValueError with the path of the first value that has no stored form.
    */
   encode(value: unknown, path: string, moment = new Moment()): Item {
+    if (this.#roots.length > 0) this.#sort();
     const walk: Walk = {
       path,
       stack: [],
@@ -88,15 +101,26 @@ export class Encoder {
     return result;
   }
 
-  /** Remembers what a value that was just read looks like, so that storing it again is cheap. */
-  remember(value: object, node: ValueNode): void {
-    this.#remember(value, node, undefined);
+  /** Remembers what a value that was just read, and what is in it, looks like, so that storing it again is cheap. */
+  remember(root: object, read: Remembered): void {
+    this.#unsorted.set(root, read);
+    this.#roots.push(new WeakRef(root));
+    // without the oldest, storing that one again costs more, no more than that
+    if (this.#roots.length > ROOTS) this.#roots.shift();
+  }
+
+  #sort(): void {
+    for (const reference of this.#roots) {
+      const root = reference.deref();
+      const read = root && this.#unsorted.get(root);
+      for (const [i, value] of read?.values.entries() ?? [])
+        this.#remember(value, read?.nodes[i] as ValueNode, undefined);
+    }
+    this.#roots = [];
   }
 
   #remember(value: object, node: ValueNode, seenAt: object | undefined): void {
-    if (node.items.length >= REMEMBER_FROM || node.op === OP.MESSAGE) {
-      this.#known.set(value, { node, seenAt, copy: undefined });
-    }
+    if (isWorthRemembering(node)) this.#known.set(value, { node, seenAt, copy: undefined });
   }
 
   /** A leaf's item; for an object that is not known, pushes a frame (and the returned item means nothing). */
@@ -180,6 +204,10 @@ export class Encoder {
     }
     this.#texts.set(text, chunk);
   }
+}
+
+export function isWorthRemembering(node: ValueNode): boolean {
+  return node.op === OP.MESSAGE || node.items.length >= REMEMBER_FROM;
 }
 
 function isLongList({ op, items }: Description): boolean {

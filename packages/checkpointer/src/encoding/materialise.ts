@@ -1,7 +1,7 @@
 import { DeltaSnapshot } from "@langchain/langgraph-checkpoint";
 import { DamagedRecordError } from "../errors.ts";
 import { bytesFromBase64, type ClassTable, ERROR_CLASSES, type Fields } from "./classes.ts";
-import type { Encoder } from "./encoder.ts";
+import { type Encoder, isWorthRemembering, type Remembered } from "./encoder.ts";
 import { Holes, type Item, TextNode, ValueNode } from "./node.ts";
 import { OP } from "./ops.ts";
 
@@ -18,12 +18,17 @@ class Body {
  * classes revive, none through a constructor. The encoder remembers what it made, so storing it again is cheap.
  */
 export function materialise(item: Item, classes: ClassTable, encoder?: Encoder): unknown {
-  return item instanceof ValueNode ? build(item, { classes, encoder }, 0) : leaf(item);
+  if (!(item instanceof ValueNode)) return leaf(item);
+  const made: Remembered = { values: [], nodes: [] };
+  const value = build(item, { classes, made }, 0);
+  if (encoder && typeof value === "object" && value !== null) encoder.remember(value, made);
+  return value;
 }
 
 interface Maker {
   readonly classes: ClassTable;
-  readonly encoder: Encoder | undefined;
+  /** What the encoder is told of. */
+  readonly made: Remembered;
 }
 
 /** Deeper values are made without recursion, which costs more. */
@@ -61,10 +66,11 @@ function leaf(item: Exclude<Item, ValueNode>): unknown {
   return item instanceof TextNode ? item.text : item;
 }
 
-function finished(node: ValueNode, values: unknown[], { classes, encoder }: Maker): unknown {
+function finished(node: ValueNode, values: unknown[], { classes, made }: Maker): unknown {
   const value = construct(node, values, classes);
-  if (encoder && typeof value === "object" && value !== null && !(value instanceof Body)) {
-    encoder.remember(value, node);
+  if (isWorthRemembering(node) && typeof value === "object" && value !== null && !(value instanceof Body)) {
+    made.values.push(value);
+    made.nodes.push(node);
   }
   return value;
 }

@@ -82,6 +82,16 @@ describe.each(KINDS)("recognising what was stored, in a message with %s", (_, ex
     expect(materialise(item, encoder.classes)).toStrictEqual([message]);
   });
 
+  it("knows a message again that was read", async () => {
+    const text = formOf(fresh().encode([make(extra())], "x")).inline;
+    const encoder = fresh();
+    const [item] = await new Decoder(encoder).decode([text], async () => new Map());
+    const [message] = materialise(item, encoder.classes, encoder) as [Made];
+    expect(firstItem(encoder.encode([message], "x"))).toBe(firstItem(item));
+    message.content = "changed";
+    expect(firstItem(encoder.encode([message], "x"))).not.toBe(firstItem(item));
+  });
+
   it("knows a message again whose metadata is an equal copy, as chat models make it", () => {
     const encoder = fresh();
     const message = make(extra());
