@@ -1,13 +1,13 @@
 import { JsonPlusSerializer, type SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { checkOptionKeys, type OptionKeys } from "@longhaul/core";
 import { type AnyClass, ClassTable } from "./encoding/classes.ts";
-import { Decoder } from "./encoding/decoder.ts";
 import { Encoder } from "./encoding/encoder.ts";
 import { materialise } from "./encoding/materialise.ts";
 import { formOf } from "./encoding/node.ts";
 import { ONE_PIECE, Packer } from "./encoding/packer.ts";
+import { parseTokens } from "./encoding/references.ts";
 import { Sealer, type SealerOptions } from "./encoding/sealer.ts";
-import { DamagedRecordError, EncryptionError } from "./errors.ts";
+import { EncryptionError } from "./errors.ts";
 import { type CompactSaverOptions, resolveSaverOptions } from "./saver-options.ts";
 
 /** The options of `CompactSaver` that concern a single value. */
@@ -50,7 +50,6 @@ class CompactSerde implements SerializerProtocol {
   readonly #sealer: Sealer;
   readonly #classes: ClassTable;
   readonly #encoder: Encoder;
-  readonly #decoder: Decoder;
   readonly #refusesPlaintext: boolean;
   readonly #plain = new JsonPlusSerializer();
 
@@ -58,7 +57,6 @@ class CompactSerde implements SerializerProtocol {
     this.#sealer = new Sealer(options);
     this.#classes = new ClassTable(reviveClasses);
     this.#encoder = new Encoder(this.#classes, new Packer(ONE_PIECE));
-    this.#decoder = new Decoder(this.#encoder);
     this.#refusesPlaintext = options.encryption !== undefined && !options.encryption.acceptPlaintext;
   }
 
@@ -75,8 +73,7 @@ class CompactSerde implements SerializerProtocol {
       return this.#plain.loadsTyped(type, data);
     }
     const base64 = typeof data === "string" ? data : Buffer.from(data).toString("latin1");
-    const items = this.#decoder.decodeAll(this.#sealer.unseal(Buffer.from(base64, "base64"), NOWHERE));
-    if (items.length !== 1) throw new DamagedRecordError({ reason: "it is not one value" });
-    return materialise(items[0], this.#classes);
+    const tokens = parseTokens(this.#sealer.unseal(Buffer.from(base64, "base64"), NOWHERE));
+    return materialise({ tokens, children: [] }, this.#classes);
   }
 }

@@ -31,7 +31,7 @@ export class Codec {
   constructor(sealer: Sealer, reviveClasses: Readonly<Record<string, AnyClass>>) {
     this.#classes = new ClassTable(reviveClasses);
     this.#encoder = new Encoder(this.#classes);
-    this.#decoder = new Decoder(this.#encoder);
+    this.#decoder = new Decoder();
     this.#sealer = sealer;
     this.heads = new HeadCodec(this.#classes);
   }
@@ -69,9 +69,9 @@ export class Codec {
     const texts = sources.map(({ data, at, place }) => within(place, () => this.unseal(data, at)));
     const fetch = (hashes: readonly string[]) => this.#fetch(driver, threadId, hashes);
     try {
-      const items = await this.#decoder.decode(texts, fetch);
-      return items.map((item, i) =>
-        within(sources[i]?.place ?? {}, () => materialise(item, this.#classes, this.#encoder)),
+      const read = await this.#decoder.decode(texts, fetch);
+      return read.map((text, i) =>
+        within(sources[i]?.place ?? {}, () => materialise(text, this.#classes, this.#encoder)),
       );
     } catch (error) {
       if (sources.length < 2 || !DamagedRecordError.isInstance(error)) {

@@ -1,10 +1,10 @@
 import type { ChannelVersions, Checkpoint, CheckpointMetadata } from "@langchain/langgraph-checkpoint";
 import { ClassTable } from "../encoding/classes.ts";
-import { Decoder } from "../encoding/decoder.ts";
 import { Encoder } from "../encoding/encoder.ts";
-import { materialise } from "../encoding/materialise.ts";
+import { valuesOf } from "../encoding/materialise.ts";
 import { formOf } from "../encoding/node.ts";
 import { ONE_PIECE, Packer } from "../encoding/packer.ts";
+import { parseTokens } from "../encoding/references.ts";
 import { DamagedRecordError } from "../errors.ts";
 
 /** A checkpoint without its channel values, which stand under their own version. */
@@ -22,12 +22,10 @@ export interface Head {
 export class HeadCodec {
   readonly #classes: ClassTable;
   readonly #encoder: Encoder;
-  readonly #decoder: Decoder;
 
   constructor(classes: ClassTable = new ClassTable()) {
     this.#classes = classes;
     this.#encoder = new Encoder(classes, new Packer(ONE_PIECE));
-    this.#decoder = new Decoder(this.#encoder);
   }
 
   /** The metadata's text, at once: what the caller does to it later must not reach the storage. */
@@ -51,9 +49,9 @@ export class HeadCodec {
   }
 
   read(text: string): Head {
-    const parts = this.#decoder.decodeAll(text);
-    const [fields, meta] = parts.map((item) => materialise(item, this.#classes));
-    if (parts.length !== 2 || !isFields(fields))
+    const values = valuesOf({ tokens: parseTokens(text), children: [] }, this.#classes);
+    const [fields, meta] = values;
+    if (values.length !== 2 || !isFields(fields))
       throw new DamagedRecordError({ reason: "it is no checkpoint" });
     return { ...fields, meta: (meta ?? {}) as CheckpointMetadata };
   }

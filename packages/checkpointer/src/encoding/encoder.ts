@@ -3,8 +3,10 @@ import { type Chunk, chunkOf } from "./chunk.ts";
 import type { ClassTable } from "./classes.ts";
 import { Description, describe, Refusal } from "./describe.ts";
 import { Holes, type Item, TextNode, ValueNode } from "./node.ts";
-import { OP, PAIRS_AFTER } from "./ops.ts";
+import { nodesOf } from "./nodes-of.ts";
+import { OP, type Op, PAIRS_AFTER } from "./ops.ts";
 import { Packer } from "./packer.ts";
+import type { StoredText } from "./stored-text.ts";
 import { type Known, type Seen, unchanged } from "./unchanged.ts";
 
 /** Characters of long strings whose chunks are remembered. The strings are the state's own, so this costs little. */
@@ -17,10 +19,10 @@ const REMEMBER_FROM = 8;
 /** Roots that are remembered until something is stored. */
 const ROOTS = 64;
 
-/** Objects with their nodes. */
-export interface Remembered {
-  readonly values: object[];
-  readonly nodes: ValueNode[];
+/** What a value was made of, and the objects in it that are worth remembering, in the order of their ends. */
+export interface Read {
+  readonly text: StoredText;
+  readonly values: readonly object[];
 }
 
 const CYCLE = new Refusal("it contains itself");
@@ -57,7 +59,7 @@ export class Encoder {
   readonly packer: Packer;
   readonly #known = new WeakMap<object, Known>();
   /** What was read, by its root, until something is stored: most that is read is only looked at, and each entry above costs the collector. */
-  readonly #unsorted = new WeakMap<object, Remembered>();
+  readonly #unsorted = new WeakMap<object, Read>();
   #roots: WeakRef<object>[] = [];
   #texts = new Map<string, Chunk>();
   #textChars = 0;
@@ -102,7 +104,7 @@ export class Encoder {
   }
 
   /** Remembers what a value that was just read, and what is in it, looks like, so that storing it again is cheap. */
-  remember(root: object, read: Remembered): void {
+  remember(root: object, read: Read): void {
     this.#unsorted.set(root, read);
     this.#roots.push(new WeakRef(root));
     // without the oldest, storing that one again costs more, no more than that
@@ -113,14 +115,17 @@ export class Encoder {
     for (const reference of this.#roots) {
       const root = reference.deref();
       const read = root && this.#unsorted.get(root);
-      for (const [i, value] of read?.values.entries() ?? [])
-        this.#remember(value, read?.nodes[i] as ValueNode, undefined);
+      if (!read) continue;
+      let next = 0;
+      for (const node of inOrderOfEnds(nodesOf(read.text, this.packer)))
+        if (isRemembered(node.op, node.items.length))
+          this.#known.set(read.values[next++] as object, { node, seenAt: undefined, copy: undefined });
     }
     this.#roots = [];
   }
 
   #remember(value: object, node: ValueNode, seenAt: object | undefined): void {
-    if (isWorthRemembering(node)) this.#known.set(value, { node, seenAt, copy: undefined });
+    if (isRemembered(node.op, node.items.length)) this.#known.set(value, { node, seenAt, copy: undefined });
   }
 
   /** A leaf's item; for an object that is not known, pushes a frame (and the returned item means nothing). */
@@ -206,8 +211,25 @@ export class Encoder {
   }
 }
 
-export function isWorthRemembering(node: ValueNode): boolean {
-  return node.op === OP.MESSAGE || node.items.length >= REMEMBER_FROM;
+/** Whether an object of this kind, with so many items, is remembered with its node. */
+export function isRemembered(op: Op, count: number): boolean {
+  return op === OP.MESSAGE || (count >= REMEMBER_FROM && op !== OP.BODY && op !== OP.TEXT_LIST);
+}
+
+/** All nodes in `items`, what is in a node before it. */
+function* inOrderOfEnds(items: readonly Item[]): Generator<ValueNode> {
+  const stack: { readonly node: ValueNode | undefined; readonly items: readonly Item[]; next: number }[] = [
+    { node: undefined, items, next: 0 },
+  ];
+  for (let top = stack.at(-1); top; top = stack.at(-1)) {
+    if (top.next === top.items.length) {
+      if (top.node) yield top.node;
+      stack.pop();
+      continue;
+    }
+    const item = top.items[top.next++];
+    if (item instanceof ValueNode) stack.push({ node: item, items: item.items, next: 0 });
+  }
 }
 
 function isLongList({ op, items }: Description): boolean {

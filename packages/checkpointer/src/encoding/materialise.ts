@@ -1,9 +1,20 @@
 import { DeltaSnapshot } from "@langchain/langgraph-checkpoint";
-import { DamagedRecordError } from "../errors.ts";
 import { bytesFromBase64, type ClassTable, ERROR_CLASSES, type Fields } from "./classes.ts";
-import { type Encoder, isWorthRemembering, type Remembered } from "./encoder.ts";
-import { Holes, type Item, TextNode, ValueNode } from "./node.ts";
-import { OP } from "./ops.ts";
+import { type Encoder, isRemembered } from "./encoder.ts";
+import { Holes } from "./node.ts";
+import { OP, type Op } from "./ops.ts";
+import type { Token } from "./references.ts";
+import {
+  bigint,
+  childAt,
+  containerOp,
+  malformed,
+  numberAt,
+  type StoredText,
+  specialNumber,
+  stringAt,
+  textOf,
+} from "./stored-text.ts";
 
 /** Marks the pairs of a message's body on their way to the message. */
 class Body {
@@ -14,78 +25,153 @@ class Body {
 }
 
 /**
- * Makes the live value of a node: new objects at each call, so that nobody's mutation reaches another reader. Only allow-listed
- * classes revive, none through a constructor. The encoder remembers what it made, so storing it again is cheap.
+ * Makes the live value of a stored text: new objects at each call, so that nobody's mutation reaches another reader. Only
+ * allow-listed classes revive, none through a constructor. The encoder is told what was made, so storing it again is cheap.
+ *
+ * @throws DamagedRecordError when the text is not well-formed or is not one value.
  */
-export function materialise(item: Item, classes: ClassTable, encoder?: Encoder): unknown {
-  if (!(item instanceof ValueNode)) return leaf(item);
-  const made: Remembered = { values: [], nodes: [] };
-  const value = build(item, { classes, made }, 0);
-  if (encoder && typeof value === "object" && value !== null) encoder.remember(value, made);
+export function materialise(text: StoredText, classes: ClassTable, encoder?: Encoder): unknown {
+  const made: object[] = [];
+  const [value, ...others] = valuesOf(text, classes, made);
+  if (others.length > 0 || text.tokens.length === 0) throw malformed("it is not one value");
+  if (encoder && typeof value === "object" && value !== null) encoder.remember(value, { text, values: made });
   return value;
 }
 
-interface Maker {
-  readonly classes: ClassTable;
-  /** What the encoder is told of. */
-  readonly made: Remembered;
+/** A text that waits for the end of one that it refers to. */
+interface Waiting {
+  readonly text: StoredText;
+  readonly at: number;
+  readonly child: number;
+  readonly isRun: boolean;
+  /** Values and open containers at that moment. */
+  readonly top: number;
+  readonly depth: number;
 }
 
-/** Deeper values are made without recursion, which costs more. */
-const MAX_DEPTH = 200;
-
-function build(node: ValueNode, maker: Maker, depth: number): unknown {
-  if (depth > MAX_DEPTH) return buildDeep(node, maker);
-  const { items } = node;
-  const values = new Array<unknown>(items.length);
-  for (let i = 0; i < items.length; i++) {
-    const item = items[i];
-    values[i] = item instanceof ValueNode ? build(item, maker, depth + 1) : leaf(item);
-  }
-  return finished(node, values, maker);
-}
-
-function buildDeep(root: ValueNode, maker: Maker): unknown {
-  const stack: { readonly node: ValueNode; readonly values: unknown[] }[] = [{ node: root, values: [] }];
+/**
+ * The live values of a stored text, one after another. One flat loop without recursion, because most reading is done once in a
+ * process, by code that is not compiled yet.
+ *
+ * @param made Gets the objects that an encoder remembers, in the order of their ends.
+ */
+export function valuesOf(root: StoredText, classes: ClassTable, made: object[] = []): unknown[] {
+  // values of all open containers, one after another; what stands above `top` is of no meaning
+  const values: unknown[] = [];
+  let top = 0;
+  const open: { readonly op: Op; readonly start: number }[] = [];
+  const waiting: Waiting[] = [];
+  // content addresses cannot form a cycle unless someone forged a row
+  const entered = new Set<StoredText>();
+  let text = root;
+  let { tokens } = text;
+  let at = 0;
+  let child = 0;
+  let depth = 0;
+  let hasHoles = false;
   for (;;) {
-    const { node, values } = stack.at(-1) as { readonly node: ValueNode; readonly values: unknown[] };
-    const next = node.items[values.length];
-    if (next instanceof ValueNode) stack.push({ node: next, values: [] });
-    else if (values.length < node.items.length) values.push(leaf(next));
-    else {
-      const value = finished(node, values, maker);
-      stack.pop();
-      const parent = stack.at(-1);
-      if (!parent) return value;
-      parent.values.push(value);
+    if (at === tokens.length) {
+      if (open.length !== depth) throw malformed("an end is missing");
+      const outer = waiting.pop();
+      if (!outer) break;
+      if (!outer.isRun && top !== outer.top + 1)
+        throw malformed("a reference to something that is no single value");
+      entered.delete(text);
+      ({ text, at, child } = outer);
+      ({ tokens } = text);
+      depth = waiting.at(-1)?.depth ?? 0;
+      continue;
+    }
+    const token = tokens[at++] as Token;
+    if (typeof token !== "number") {
+      values[top++] = token;
+      continue;
+    }
+    switch (token) {
+      case OP.NUM:
+        values[top++] = numberAt(tokens, at++);
+        break;
+      case OP.UNDEFINED:
+        values[top++] = undefined;
+        break;
+      case OP.SPECIAL:
+        values[top++] = specialNumber(stringAt(tokens, at++));
+        break;
+      case OP.BIGINT:
+        values[top++] = bigint(stringAt(tokens, at++));
+        break;
+      case OP.HOLES:
+        values[top++] = new Holes(Number(stringAt(tokens, at++)));
+        hasHoles = true;
+        break;
+      case OP.TEXT:
+        stringAt(tokens, at++);
+        values[top++] = textOf(childAt(text, child++));
+        break;
+      case OP.REF:
+      case OP.RUN: {
+        stringAt(tokens, at++);
+        const inner = childAt(text, child++);
+        if (entered.has(inner)) throw malformed(`chunk ${inner.hash} contains itself`);
+        entered.add(inner);
+        waiting.push({ text, at, child, isRun: token === OP.RUN, top, depth: open.length });
+        depth = open.length;
+        text = inner;
+        ({ tokens } = text);
+        at = 0;
+        child = 0;
+        break;
+      }
+      case OP.END: {
+        const done = open.length > depth ? open.pop() : undefined;
+        if (!done) throw malformed("an end without a beginning");
+        const { op, start } = done;
+        const value = construct(op, values, start, top, classes, hasHoles);
+        if (isRemembered(op, top - start)) made.push(value as object);
+        top = start;
+        values[top++] = value;
+        break;
+      }
+      default:
+        open.push({ op: containerOp(token), start: top });
     }
   }
+  values.length = top;
+  return values;
 }
 
-function leaf(item: Exclude<Item, ValueNode>): unknown {
-  return item instanceof TextNode ? item.text : item;
-}
-
-function finished(node: ValueNode, values: unknown[], { classes, made }: Maker): unknown {
-  const value = construct(node, values, classes);
-  if (isWorthRemembering(node) && typeof value === "object" && value !== null && !(value instanceof Body)) {
-    made.values.push(value);
-    made.nodes.push(node);
-  }
-  return value;
-}
-
-function construct(node: ValueNode, values: unknown[], classes: ClassTable): unknown {
-  const [first, second, third] = values;
-  switch (node.op) {
+/** The value of a container whose items are `values` from `start` to `end`. */
+function construct(
+  op: Op,
+  values: readonly unknown[],
+  start: number,
+  end: number,
+  classes: ClassTable,
+  hasHoles: boolean,
+): unknown {
+  switch (op) {
     case OP.OBJECT:
-      return assign({}, values);
+      return assign({}, values, start, end);
+    case OP.BODY:
+      return new Body(values.slice(start, end));
+    case OP.ARRAY: {
+      const items = values.slice(start, end);
+      return hasHoles && items.some((item) => item instanceof Holes) ? sparse(items) : items;
+    }
+    default:
+      return constructRare(op, values.slice(start, end), classes);
+  }
+}
+
+function constructRare(op: Op, values: unknown[], classes: ClassTable): unknown {
+  const [first, second, third] = values;
+  switch (op) {
+    case OP.MESSAGE:
+      return message(values, classes);
     case OP.NULL_OBJECT:
       return assign(Object.create(null) as Fields, values);
     case OP.PROTOTYPED:
       return assign(Object.create(first as object) as Fields, values, 1);
-    case OP.ARRAY:
-      return node.items.some((item) => item instanceof Holes) ? sparse(values) : values;
     case OP.KEYED_ARRAY:
       return Object.assign(first as unknown[], second);
     case OP.MAP:
@@ -98,20 +184,16 @@ function construct(node: ValueNode, values: unknown[], classes: ClassTable): unk
       return new URL(first as string);
     case OP.REGEXP:
       return Object.assign(new RegExp(first as string, second as string), { lastIndex: third });
-    case OP.BYTES:
-      return (
-        bytesFromBase64(String(first), String(second)) ??
-        fail(`binary data of kind ${String(first)} is unknown`)
-      );
+    case OP.BYTES: {
+      const bytes = bytesFromBase64(String(first), String(second));
+      if (!bytes) throw malformed(`binary data of kind ${String(first)} is unknown`);
+      return bytes;
+    }
     case OP.ERROR:
       return error(values);
-    case OP.BODY:
-      return new Body(values);
-    case OP.MESSAGE:
-      return message(values, classes);
     case OP.CLASS: {
       const cls = classes.classOf(String(first));
-      if (!cls) return fail(`class ${String(first)} is not on the allow-list (see \`reviveClasses\`)`);
+      if (!cls) throw malformed(`class ${String(first)} is not on the allow-list (see \`reviveClasses\`)`);
       return assign(Object.create(cls.prototype as object) as Fields, values, 1);
     }
     case OP.DELTA_SNAPSHOT:
@@ -119,12 +201,12 @@ function construct(node: ValueNode, values: unknown[], classes: ClassTable): unk
     case OP.TEXT_LIST:
       return values.join("");
     default:
-      return fail(`operation ${node.op} makes no value`);
+      throw malformed(`operation ${op} makes no value`);
   }
 }
 
-function assign(target: Fields, values: readonly unknown[], from = 0): Fields {
-  for (let i = from; i < values.length; i += 2) setField(target, String(values[i]), values[i + 1]);
+function assign(target: Fields, values: readonly unknown[], from = 0, end = values.length): Fields {
+  for (let i = from; i < end; i += 2) setField(target, String(values[i]), values[i + 1]);
   return target;
 }
 
@@ -153,7 +235,7 @@ function sparse(values: readonly unknown[]): unknown[] {
 function error(values: readonly unknown[]): Error {
   const [name, text, stack, hasCause, cause] = values;
   const known = Object.hasOwn(ERROR_CLASSES, String(name)) ? ERROR_CLASSES[String(name)] : undefined;
-  if (!known) return fail(`error class ${String(name)} is unknown`);
+  if (!known) throw malformed(`error class ${String(name)} is unknown`);
   const made = new known(String(text), hasCause ? { cause } : undefined);
   Object.defineProperty(made, "stack", {
     value: stack,
@@ -167,10 +249,10 @@ function error(values: readonly unknown[]): Error {
 function message(values: readonly unknown[], classes: ClassTable): object {
   const [name, id, idInKwargs, body] = values;
   const template = classes.template(String(name));
-  if (!template || !(body instanceof Body)) return fail(`message class ${String(name)} is unknown`);
+  if (!template || !(body instanceof Body)) throw malformed(`message class ${String(name)} is unknown`);
   const pairs = body.items;
   const kwargsAt = pairs.length - 2;
-  if (pairs[kwargsAt] !== "") return fail("a message without the names of its arguments");
+  if (pairs[kwargsAt] !== "") throw malformed("a message without the names of its arguments");
   const made = Object.create(template.prototype) as Fields & Record<symbol, unknown>;
   const kwargs: Fields = {};
   // the order of a fresh instance's fields, then what this one has besides
@@ -225,8 +307,4 @@ function fillKwargs(
 
 function copyConstant(value: unknown): unknown {
   return Array.isArray(value) ? [...value] : value;
-}
-
-function fail(reason: string): never {
-  throw new DamagedRecordError({ reason });
 }

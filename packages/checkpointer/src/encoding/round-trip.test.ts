@@ -21,6 +21,7 @@ import { materialise } from "./materialise.ts";
 import { formOf } from "./node.ts";
 import { parseLists } from "./references.ts";
 import { Sealer } from "./sealer.ts";
+import type { StoredText } from "./stored-text.ts";
 
 const sealer = new Sealer({ compression: "deflate" });
 
@@ -43,8 +44,8 @@ async function reload(value: unknown, encoder = new Encoder(classes())): Promise
   );
   const table = classes();
   const fresh = new Encoder(table);
-  const decoder = new Decoder(fresh);
-  const [item] = await decoder.decode([sealer.unseal(sealer.seal(form.inline, "b"), "b")], async (hashes) => {
+  const decoder = new Decoder();
+  const [text] = await decoder.decode([sealer.unseal(sealer.seal(form.inline, "b"), "b")], async (hashes) => {
     const found = hashes.flatMap((hash): [string, Uint8Array][] => {
       const data = stored.get(hash);
       return data ? [[hash, data]] : [];
@@ -58,7 +59,7 @@ async function reload(value: unknown, encoder = new Encoder(classes())): Promise
       ),
     );
   });
-  const read = materialise(item, table, fresh);
+  const read = materialise(text as StoredText, table, fresh);
   // storing what was read gives the same text and the same chunks
   expect(formOf(fresh.encode(read, "state.x")).inline).toBe(form.inline);
   return read;
@@ -319,11 +320,11 @@ describe("messages and graph commands", () => {
     class Own extends AIMessage {}
     expect(refused([new Own("x")]).path).toBe("state.files[0]");
     const encoder = new Encoder(new ClassTable({ Point }));
-    const [item] = await new Decoder(encoder).decode(
+    const [text] = await new Decoder().decode(
       [formOf(encoder.encode(new Point(), "p")).inline],
       async () => new Map(),
     );
-    expect(() => materialise(item, new ClassTable())).toThrow(/allow-list/);
+    expect(() => materialise(text as StoredText, new ClassTable())).toThrow(/allow-list/);
   });
 
   it("commands come back in the plain form that LangGraph reads", async () => {

@@ -1,11 +1,14 @@
 import { AIMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
+import { chunksToStore } from "./chunk.ts";
 import { ClassTable } from "./classes.ts";
 import { Decoder } from "./decoder.ts";
 import { Encoder } from "./encoder.ts";
 import { materialise } from "./materialise.ts";
 import { formOf, type Item, ValueNode } from "./node.ts";
 import { ONE_PIECE, Packer } from "./packer.ts";
+import { parseTokens } from "./references.ts";
+import type { StoredText } from "./stored-text.ts";
 
 // in one piece, so that a form is the whole text
 const fresh = () => new Encoder(new ClassTable(), new Packer(ONE_PIECE));
@@ -78,18 +81,32 @@ describe.each(KINDS)("recognising what was stored, in a message with %s", (_, ex
     const after = formOf(encoder.encode([message], "x")).inline;
     expect(after).not.toBe(formOf(before).inline);
     expect(after).toBe(formOf(fresh().encode([message], "x")).inline);
-    const [item] = await new Decoder(encoder).decode([after], async () => new Map());
-    expect(materialise(item, encoder.classes)).toStrictEqual([message]);
+    const [stored] = await new Decoder().decode([after], async () => new Map());
+    expect(materialise(stored as StoredText, encoder.classes)).toStrictEqual([message]);
   });
 
   it("knows a message again that was read", async () => {
-    const text = formOf(fresh().encode([make(extra())], "x")).inline;
-    const encoder = fresh();
-    const [item] = await new Decoder(encoder).decode([text], async () => new Map());
-    const [message] = materialise(item, encoder.classes, encoder) as [Made];
-    expect(firstItem(encoder.encode([message], "x"))).toBe(firstItem(item));
+    const short = { ...ONE_PIECE, inlineMax: 100 };
+    const given = make(extra());
+    const { inline, chunks } = formOf(new Encoder(new ClassTable(), new Packer(short)).encode(given, "x"));
+    const stored = new Map(
+      chunksToStore(chunks, new Set()).map(({ hash, text }) => [
+        hash,
+        { tokens: parseTokens(text), text: () => text, chars: 1 },
+      ]),
+    );
+    const encoder = new Encoder(new ClassTable(), new Packer(short));
+    const [text] = await new Decoder().decode([inline], async () => stored);
+    const message = materialise(text as StoredText, encoder.classes, encoder) as Made;
+    const nodes = () => text?.children[0]?.items ?? [];
+    // nothing was stored since: there are no nodes yet
+    expect(nodes()).toEqual([]);
+    const again = encoder.encode(message, "x");
+    expect(nodes()).toHaveLength(1);
+    expect(again).toBeInstanceOf(ValueNode);
+    expect([again, (again as ValueNode).items[3]]).toContain(nodes()[0]);
     message.content = "changed";
-    expect(firstItem(encoder.encode([message], "x"))).not.toBe(firstItem(item));
+    expect(encoder.encode(message, "x")).not.toBe(again);
   });
 
   it("knows a message again whose metadata is an equal copy, as chat models make it", () => {
