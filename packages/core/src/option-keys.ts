@@ -103,7 +103,7 @@ const SECTIONS: {
     announces: true,
     tools: true,
   },
-  effects: { scope: true, leaseMs: true, heartbeatMs: true, waitMs: true },
+  effects: { scope: true, onFork: true, leaseMs: true, heartbeatMs: true, waitMs: true },
   toolGuard: { timeoutMs: true, retries: true, backoffMs: true, concurrency: true },
   budget: {
     preset: true,

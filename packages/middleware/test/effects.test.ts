@@ -445,37 +445,3 @@ describe("what would go around the guard", () => {
     expect(() => assertOrder(agent([guard, foreign]))).toThrow("substitute");
   });
 });
-
-it("C6, D2: a fork that asks for something else acts; one that says the same is answered from the ledger", async () => {
-  const { guard } = setup();
-  let effects = 0;
-  const model = new StrictChatModel({
-    script: ({ messages }) =>
-      messages.at(-1)?.role === "tool" ? "done" : callTools(["charge", { order: "O-7" }]),
-  });
-  const agent = createAgent({
-    model,
-    tools: [charge(() => `charged ${++effects}`)],
-    checkpointer: new MemorySaver(),
-    middleware: [guard],
-  });
-  const answers: string[] = [];
-  await agent.invoke(ask("Charge O-7."), config);
-  const states = [];
-  for await (const state of agent.graph.getStateHistory(config)) states.push(state);
-  const before = states.find(
-    (state) => (state.metadata as { source?: string } | undefined)?.source === "input",
-  );
-  for (const text of ["Charge O-7 once more.", "Charge O-7."]) {
-    const fork = await agent.graph.updateState(
-      before?.config ?? config,
-      { messages: [{ id: "h", role: "user", content: text }] },
-      "__start__",
-    );
-    const { messages } = await agent.graph.invoke(null, fork);
-    answers.push(String(results(messages).at(-1)?.content));
-  }
-  expect(effects).toBe(2);
-  expect(answers[0]).toBe("charged 2");
-  expect(answers[1]).toMatch(/^charged 1\s+\[Stored result/);
-});

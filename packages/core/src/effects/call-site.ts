@@ -26,6 +26,7 @@ export interface GuardedCall {
 export interface ToolCallConfig extends RunnableConfig {
   readonly executionInfo?: {
     readonly threadId?: string | undefined;
+    readonly checkpointId?: string | undefined;
     readonly checkpointNs?: string | undefined;
     readonly taskId?: string | undefined;
     readonly nodeAttempt?: number | undefined;

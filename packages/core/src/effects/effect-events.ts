@@ -9,6 +9,8 @@ export type EffectEvent =
       readonly ok: boolean;
     }
   | { readonly type: "effect.replayed"; readonly tool: string; readonly key: string; readonly ageMs: number }
+  /** Done before on another branch of the history, and run again on this one; `key` is the one that it has here. */
+  | { readonly type: "effect.forked"; readonly tool: string; readonly key: string }
   | { readonly type: "effect.unknown"; readonly tool: string; readonly key: string; readonly reason: string }
   | { readonly type: "effect.failed"; readonly tool: string; readonly key: string; readonly reason: string }
   | { readonly type: "effect.suspended"; readonly tool: string; readonly key: string }

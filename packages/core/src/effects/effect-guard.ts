@@ -10,7 +10,12 @@ import { EffectExecution, type Retry, type RunOnce, runOnce } from "./effect-exe
 import { deriveEffectKey, type EffectKey, ownEffectKey } from "./effect-key.ts";
 import { type Claim, type ClaimRequest, EffectLedger } from "./effect-ledger.ts";
 import { type EffectOptions, resolveEffectOptions } from "./effect-options.ts";
+import type { EffectRecord } from "./effect-record.ts";
+import { isOnOtherBranch, rootCheckpointOf } from "./fork.ts";
 import { FreeEffect } from "./free-effect.ts";
+
+/** Set in `configurable` by whoever went back for another reason than to do it again. */
+export const ON_FORK = "longhaul_on_fork";
 
 const MAX_ARGS = 16_000;
 /** A run without a thread cannot be resumed: its records serve retries inside it. */
@@ -47,15 +52,21 @@ export class EffectGuard {
     const where = this.#locate(call);
     const key = where && (await this.#keyOf(call, where));
     if (!where || !key || call.traits.effect === "none") return this.#runFree(call, key, once, retry);
-    const request = this.#request(call, where, key);
     const execution = new EffectExecution(this.ledger, this.#deps.clock, call, once, retry);
-    for (;;) {
+    let request = this.#request(call, where, key);
+    for (let branch = 1; ; ) {
       const claim = await this.#claim(call, request);
       switch (claim.status) {
         case "run":
           return execution.run(claim.run);
-        case "committed":
-          return execution.replay(claim.key, claim.record);
+        case "committed": {
+          const own = key.equals !== undefined && (await this.#isForked(call, claim.record));
+          const other = own ? await this.#keyOf(call, where, branch++) : undefined;
+          if (!other) return execution.replay(claim.key, claim.record);
+          request = { ...request, ...other };
+          call.emit({ type: "effect.forked", tool: call.traits.name, key: other.key });
+          continue;
+        }
         case "failed":
           throw new SharedFailureError({ key: claim.key, reason: claim.record.reason ?? "it failed" });
         case "in-progress":
@@ -107,7 +118,12 @@ export class EffectGuard {
     }
   }
 
-  async #keyOf(call: GuardedCall, where: Whereabouts): Promise<EffectKey | undefined> {
+  async #isForked({ config }: GuardedCall, { from }: EffectRecord): Promise<boolean> {
+    const policy = config.configurable?.[ON_FORK] ?? this.#options.onFork ?? "run";
+    return policy === "run" && from !== undefined && (await isOnOtherBranch(from, config));
+  }
+
+  async #keyOf(call: GuardedCall, where: Whereabouts, branch = 0): Promise<EffectKey | undefined> {
     const { traits, config, args } = call;
     const thread = threadOf(config);
     const generation = traits.effect === "none" ? 0 : await this.ledger.generationOf(thread);
@@ -115,7 +131,7 @@ export class EffectGuard {
     const parts = { scope: this.#options.scope?.(config), thread, generation, tool, server, version, args };
     try {
       const own = traits.keyOf?.(args as Record<string, unknown>);
-      return own === undefined ? deriveEffectKey({ ...parts, ...where }) : ownEffectKey(parts, own);
+      return own === undefined ? deriveEffectKey({ ...parts, ...where, branch }) : ownEffectKey(parts, own);
     } catch (error) {
       return this.#unguarded(call, error);
     }
@@ -139,6 +155,8 @@ export class EffectGuard {
       tool: call.traits.name,
       args: plainArgs(call.args),
       ...(edited ? { proposed: plainArgs(proposed) } : {}),
+      callId: call.callId,
+      from: rootCheckpointOf(call.config),
       ...(thread === "" ? { expiresAt: this.#deps.clock.now() + THREADLESS_LIFE_MS } : {}),
       signal: call.config.signal,
     };

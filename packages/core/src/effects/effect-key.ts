@@ -23,6 +23,8 @@ export interface EffectKeyParts {
   readonly generation: number;
   readonly agentPath: readonly string[];
   readonly site: CallSite;
+  /** How many other branches of the thread's history have had this call before. @default 0 */
+  readonly branch?: number | undefined;
   readonly tool: string;
   readonly server?: string | undefined;
   readonly version?: string | undefined;
@@ -47,12 +49,16 @@ export interface EffectKey {
 export function deriveEffectKey(parts: EffectKeyParts): EffectKey {
   const payload = payloadDigest(parts);
   const call = digestText(canonicalJson([parts.scope, parts.thread, parts.generation, payload])).slice(0, 32);
-  const occurrence = digestText(canonicalJson([parts.agentPath, parts.site])).slice(0, 16);
+  const branch = parts.branch ? [parts.branch] : [];
+  const occurrence = digestText(canonicalJson([parts.agentPath, parts.site, ...branch])).slice(0, 16);
   return { key: `lh-${call}-${occurrence}`, equals: `lh-${call}-`, payload };
 }
 
 /** The key for a caller's own: bound to scope and thread, not to the tool, so that its use for another one is a conflict. */
-export function ownEffectKey(parts: Omit<EffectKeyParts, "site" | "agentPath">, own: string): EffectKey {
+export function ownEffectKey(
+  parts: Omit<EffectKeyParts, "site" | "agentPath" | "branch">,
+  own: string,
+): EffectKey {
   const name = digestText(canonicalJson([parts.scope, parts.thread, parts.generation, own])).slice(0, 32);
   return { key: `lo-${name}`, payload: payloadDigest(parts) };
 }

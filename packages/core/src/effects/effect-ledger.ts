@@ -15,6 +15,9 @@ export interface ClaimRequest {
   readonly tool: string;
   readonly args: Json;
   readonly proposed?: Json | undefined;
+  /** Id of the call, and the root graph's checkpoint from which it runs; kept with the claim. */
+  readonly callId?: string | undefined;
+  readonly from?: string | undefined;
   /** Equal calls of other turns start with this; while one of them is open, this call is held. @default none looked for */
   readonly equals?: string | undefined;
   /** Milliseconds since 1970 after which the record may go. @default never */
@@ -202,7 +205,7 @@ export class EffectLedger {
     const run = await this.#take(
       addressOf(thread, key),
       found?.version ?? null,
-      record ?? { ...this.#first(request) },
+      { ...(record ?? this.#first(request)), ...siteOf(request) },
       request.expiresAt,
     );
     return run ? { status: "run", run } : { status: "again" };
@@ -327,6 +330,10 @@ export class EffectLedger {
       throw new EffectLedgerError({ key, cause });
     }
   }
+}
+
+function siteOf({ callId, from }: ClaimRequest): Pick<EffectRecord, "callId" | "from"> {
+  return { ...(callId === undefined ? {} : { callId }), ...(from === undefined ? {} : { from }) };
 }
 
 function addressOf(thread: string, key: string): RecordKey {

@@ -8,6 +8,12 @@ export interface EffectOptions {
    * where tenants choose their own. @default none
    */
   readonly scope?: ((config: RunnableConfig) => string | undefined) | undefined;
+  /**
+   * What a call does whose effect was done on another branch of the thread's history, from which somebody went back on purpose
+   * (time travel, an edited state): `"run"`, once on each branch, or `"replay"`, the stored result. A caller's own key (`keyOf`)
+   * always replays. @default "run"
+   */
+  readonly onFork?: "run" | "replay" | undefined;
   /** Milliseconds that a claim lasts without a sign of life, at least 1,000. @default 30,000 */
   readonly leaseMs?: number | undefined;
   /** Milliseconds between signs of life, at most half of the lease; each is one write. @default 10,000 */
@@ -37,5 +43,8 @@ export function resolveEffectOptions(options: EffectOptions = {}): EffectOptions
     throw new InvalidOptionsError({ option: "effects.waitMs", value: waitMs, expected: "at least 0 ms" });
   if (options.scope !== undefined && typeof options.scope !== "function")
     throw new InvalidOptionsError({ option: "effects.scope", value: options.scope, expected: "a function" });
+  const { onFork } = options;
+  if (onFork !== undefined && onFork !== "run" && onFork !== "replay")
+    throw new InvalidOptionsError({ option: "effects.onFork", value: onFork, expected: '"run" or "replay"' });
   return { ...options, leaseMs, heartbeatMs, waitMs };
 }

@@ -27,6 +27,9 @@ export interface EffectRecord {
   readonly args: Json;
   /** What the model proposed, where a human or a middleware changed it. */
   readonly proposed?: Json;
+  /** Id of the call that it was last claimed for, and the root graph's checkpoint from which that ran. */
+  readonly callId?: string;
+  readonly from?: string;
   /** Runs of the tool so far, the current one included; from 1. */
   readonly attempt: number;
   /** Of the claim; whoever holds it may write the outcome. */

@@ -1,6 +1,7 @@
 import type { BaseCallbackHandler } from "@langchain/core/callbacks/base";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { RunControl } from "@langchain/langgraph";
+import { ON_FORK } from "../effects/effect-guard.ts";
 import { InvalidOptionsError } from "../errors.ts";
 import type { ResumeNotice } from "../run/run-step.ts";
 
@@ -35,7 +36,7 @@ export function threadOf(config: RunnableConfig): {
  * The config of one attempt: the caller's, with what supervision adds.
  *
  * `configurable.longhaul_run` names the run for budgets; `longhaul_lease` carries the fencing token for savers that refuse
- * outdated writers; `longhaul_resume` is shown to the model once.
+ * outdated writers; `longhaul_resume` is shown to the model once; `longhaul_on_fork` keeps effects from being done again behind a damaged checkpoint.
  */
 export function attemptConfig(given: {
   readonly config: RunnableConfig;
@@ -47,6 +48,7 @@ export function attemptConfig(given: {
   readonly runId: string;
   readonly token: number;
   readonly note: ResumeNotice | undefined;
+  readonly wentBack: boolean;
 }): RunnableConfig {
   const { config, note, meter } = given;
   const { durability } = config as { durability?: string };
@@ -62,6 +64,7 @@ export function attemptConfig(given: {
       ...config.configurable,
       longhaul_run: given.runId,
       longhaul_lease: { token: given.token },
+      ...(given.wentBack ? { [ON_FORK]: "replay" } : {}),
       ...(note ? { longhaul_resume: note } : {}),
     },
   };

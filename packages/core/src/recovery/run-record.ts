@@ -39,6 +39,8 @@ export interface RunRecord {
   /** Failures by superstep, only of steps that failed. */
   readonly failures: Readonly<Record<string, number>>;
   readonly lastFailure?: RunFailure | undefined;
+  /** It went back behind a damaged checkpoint: effects that were done since are answered from the ledger, not done again. */
+  readonly wentBack?: true | undefined;
   /** Milliseconds since 1970. */
   readonly startedAt: number;
   readonly updatedAt: number;

@@ -16,6 +16,7 @@ export class SupervisedThread {
   readonly #options: ResolvedSupervision;
   readonly #retry: RetryStorage;
   readonly #emit: Emit;
+  #wentBack = false;
 
   constructor(parts: {
     readonly threadId: string;
@@ -33,6 +34,11 @@ export class SupervisedThread {
     this.#options = parts.options;
     this.#retry = parts.retry;
     this.#emit = parts.emit;
+  }
+
+  /** Whether a damaged head was replaced by a copy of its ancestor. */
+  get wentBack(): boolean {
+    return this.#wentBack;
   }
 
   /** The newest checkpoint. @throws DamagedHeadError, and what the storage throws */
@@ -60,6 +66,7 @@ export class SupervisedThread {
       const ancestor = { configurable: { ...this.#config.configurable, checkpoint_id: sound } };
       // The copy becomes the head, marked as a fork; the damaged checkpoint stays for whoever looks into it.
       await this.#retry(() => this.#driver.updateState(ancestor, null, "__copy__"));
+      this.#wentBack = true;
       const head = await this.load();
       this.#emit({ type: "checkpoint.damaged", reason: (error as Error).message, usedCheckpointId: sound });
       return head;

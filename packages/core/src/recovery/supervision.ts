@@ -32,6 +32,7 @@ export type RunAttempt = (given: {
   readonly resumed: boolean;
   readonly runId: string;
   readonly note: ResumeNotice | undefined;
+  readonly wentBack: boolean;
 }) => AsyncIterable<unknown>;
 
 export interface SupervisionParts {
@@ -95,6 +96,7 @@ export class Supervision {
     if (admission.kind === "ended") return this.#result(head, recordedOutcome(record) ?? outcomeOf(head));
     if (admission.kind !== "new") await thread.checkReferences(head);
     const course = await this.#admit(admission, described, input, head);
+    if (thread.wentBack) await journal.update({ wentBack: true });
     return "status" in course ? course : yield* this.#attempts(course, repeatable(described, input));
   }
 
@@ -174,13 +176,13 @@ export class Supervision {
       if (cancel.aborted) return this.#finish(head, { status: "PAUSED", stopReason: "cancelled" });
       if (drain.requested) return this.#finish(head, { status: "PAUSED", stopReason: "drained" });
       const { input, cause } = course;
-      const { runId, attempts, lastFailure: failure } = journal.admitted;
+      const { runId, attempts, lastFailure: failure, wentBack = false } = journal.admitted;
       const note = cause && input === null ? resumeNote({ head, cause, failure }) : undefined;
       await journal.update({ status: "RUNNING", stopReason: undefined, attempts: attempts + 1 });
       if (cause) emit({ type: "recovery.resuming", runId, superstep: head.superstep, cause });
       let thrown: { readonly error: unknown } | undefined;
       try {
-        yield* attempt({ input, resumed: cause !== undefined, runId, note });
+        yield* attempt({ input, resumed: cause !== undefined, runId, note, wentBack });
       } catch (error) {
         thrown = { error };
       }
