@@ -71,7 +71,11 @@ export function recoverNode(options: RecoverNodeOptions): RecoverNode {
         // were done. Plain, so that whoever classifies it looks at its cause.
         throw new Error(`Node ${node} failed: ${error.message}`, { cause: error });
       }
-      const messages = answerOpenCalls(open, "gave-up", oneLine(`${diagnosis.code}: ${error.message}`));
+      const messages = answerOpenCalls(open, {
+        reason: "gave-up",
+        detail: oneLine(`${diagnosis.code}: ${error.message}`),
+        now: 0,
+      });
       return new Command({ update: { messages }, goto });
     },
   };

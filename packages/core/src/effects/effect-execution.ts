@@ -110,7 +110,7 @@ export class EffectExecution {
   replay(key: string, record: EffectRecord): unknown {
     const ageMs = Math.max(0, this.#clock.now() - record.updatedAt);
     this.#call.emit({ type: "effect.replayed", tool: this.#call.traits.name, key, ageMs });
-    return replay(this.#call, record.outcome ?? { ok: true, value: null }, { key, ageMs });
+    return replay(this.#answered, record.outcome ?? { ok: true, value: null }, { key, ageMs });
   }
 
   inProgress(key: string): ToolMessage {
@@ -174,7 +174,7 @@ export class EffectExecution {
     if (checked.outcome === "absent") return "again";
     if (checked.outcome === "unknown") return "stop";
     const outcome = { ok: true, value: checked.result ?? null } as const;
-    return { value: replay(this.#call, outcome, { key: run.key, ageMs: 0 }) };
+    return { value: replay(this.#answered, outcome, { key: run.key, ageMs: 0 }) };
   }
 
   #outcomeOf(error: unknown): ErrorOutcome {
@@ -195,6 +195,11 @@ export class EffectExecution {
   #answer(key: string, message: ToolMessage): ToolMessage {
     if (!this.#call.answersCall) throw new EffectOpenError({ key, text: String(message.content) });
     return message;
+  }
+
+  get #answered() {
+    const { traits, callId, answersCall } = this.#call;
+    return { name: traits.name, callId, answersCall };
   }
 
   #named(key: string) {

@@ -1,9 +1,17 @@
 import { ToolMessage } from "@langchain/core/messages";
 import { Command, isCommand } from "@langchain/langgraph";
-import type { GuardedCall } from "./call-site.ts";
 import { replayedMessage } from "./effect-messages.ts";
 import type { StoredOutcome } from "./effect-record.ts";
 import { decodeResult } from "./stored-result.ts";
+
+/** A call that gets the answer. */
+export interface AnsweredCall {
+  /** Of the tool. */
+  readonly name: string;
+  readonly callId: string | undefined;
+  /** Invoked with a tool call, so that it answers with a tool message. */
+  readonly answersCall: boolean;
+}
 
 const NO_RESULT = "Done. The result of this call was not recorded.";
 
@@ -12,7 +20,7 @@ const NO_RESULT = "Done. The result of this call was not recorded.";
  * A refusal comes back as the error result that it was.
  */
 export function replay(
-  call: Pick<GuardedCall, "traits" | "callId" | "answersCall">,
+  call: AnsweredCall,
   outcome: StoredOutcome,
   mark: { readonly key: string; readonly ageMs: number },
 ): unknown {
@@ -28,12 +36,8 @@ export function replay(
   return replayedMessage(message(call, content, "success"), mark);
 }
 
-function message(
-  call: Pick<GuardedCall, "traits" | "callId">,
-  content: string,
-  status: "success" | "error",
-): ToolMessage {
-  return new ToolMessage({ content, status, name: call.traits.name, tool_call_id: call.callId ?? "" });
+function message(call: AnsweredCall, content: string, status: "success" | "error"): ToolMessage {
+  return new ToolMessage({ content, status, name: call.name, tool_call_id: call.callId ?? "" });
 }
 
 /** The mark goes on the tool message that answers the call, inside the update. */

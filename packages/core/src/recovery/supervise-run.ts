@@ -126,7 +126,7 @@ async function* supervise(
     const retry = storageRetry({ backoff: options.backoff, deps, signal: cancel });
     const shared = { threadId, options, deps, retry, emit };
     const supervision = new Supervision({
-      thread: new SupervisedThread({ ...shared, config: thread, driver, saver }),
+      thread: new SupervisedThread({ ...shared, config: thread, driver, saver, effects: storage.effects }),
       journal: new RunJournal({ ...shared, runs: storage.runs, token }),
       lease,
       drain,

@@ -1,6 +1,10 @@
+import type { ToolMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
+import type { Clock, Deps } from "../clock.ts";
+import type { EffectLedger } from "../effects/effect-ledger.ts";
 import type { Emit } from "../events/event.ts";
 import { findSoundAncestor, type Head, isDamage, loadHead } from "./head.ts";
+import { knownCalls } from "./known-calls.ts";
 import { answerOpenCalls, type OpenCallReason } from "./open-calls.ts";
 import { DamagedHeadError, MissingReferenceError } from "./recovery-errors.ts";
 import type { RetryStorage } from "./storage-retry.ts";
@@ -16,6 +20,8 @@ export class SupervisedThread {
   readonly #options: ResolvedSupervision;
   readonly #retry: RetryStorage;
   readonly #emit: Emit;
+  readonly #effects: EffectLedger;
+  readonly #clock: Clock;
   #wentBack = false;
 
   constructor(parts: {
@@ -26,6 +32,8 @@ export class SupervisedThread {
     readonly options: ResolvedSupervision;
     readonly retry: RetryStorage;
     readonly emit: Emit;
+    readonly effects: EffectLedger;
+    readonly deps: Deps;
   }) {
     this.threadId = parts.threadId;
     this.#config = parts.config;
@@ -34,6 +42,8 @@ export class SupervisedThread {
     this.#options = parts.options;
     this.#retry = parts.retry;
     this.#emit = parts.emit;
+    this.#effects = parts.effects;
+    this.#clock = parts.deps.clock;
   }
 
   /** Whether a damaged head was replaced by a copy of its ancestor. */
@@ -84,9 +94,16 @@ export class SupervisedThread {
    * LangGraph keeps the results of finished siblings.
    */
   async closeCalls(head: Head, reason: OpenCallReason, detail?: string): Promise<Head> {
-    const messages = answerOpenCalls(head.dangling, reason, detail);
+    const messages = await this.answersFor(head, reason, detail);
     await this.#retry(() => this.#driver.updateState(this.#config, { messages }, head.pending[0]));
     return this.load();
+  }
+
+  /** Answers to the calls that a step left open, by what the effect ledger knows of them. */
+  async answersFor(head: Head, reason: OpenCallReason, detail?: string): Promise<ToolMessage[]> {
+    const { checkpointId, dangling } = head;
+    const known = await this.#retry(() => knownCalls(this.#effects, this.threadId, checkpointId, dangling));
+    return answerOpenCalls(dangling, { reason, detail, known, now: this.#clock.now() });
   }
 
   /** Makes a finished graph begin once more, without an input. */

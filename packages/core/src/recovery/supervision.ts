@@ -15,7 +15,6 @@ import type { DrainWatch } from "./drain.ts";
 import { crashFailure, describeFailure, type RunFailure } from "./failure.ts";
 import type { Head } from "./head.ts";
 import type { KeptLease } from "./lease-keeper.ts";
-import { answerOpenCalls } from "./open-calls.ts";
 import { DamagedHeadError, MissingReferenceError } from "./recovery-errors.ts";
 import type { ResumeCause } from "./recovery-events.ts";
 import { resumeNote } from "./resume-note.ts";
@@ -141,7 +140,7 @@ export class Supervision {
     if (head.dangling.length > 0 && head.pending.length > 0) {
       base = await thread.closeCalls(head, "superseded");
     } else if (head.dangling.length > 0) {
-      admitted = carryOver({ messages: answerOpenCalls(head.dangling, "superseded") }, admitted);
+      admitted = carryOver({ messages: await thread.answersFor(head, "superseded") }, admitted);
     }
     const { stored } = describeInput(admitted).admitted;
     // Told apart by what the caller said, so that the same words after a crash are known again.
