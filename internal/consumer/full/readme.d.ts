@@ -5,6 +5,8 @@ declare const charge: import("@langchain/core/tools").StructuredTool;
 declare const tools: import("@langchain/core/tools").StructuredTool[];
 declare const config: import("@langchain/core/tools").ToolRunnableConfig;
 declare const input: { messages: { role: "user"; content: string }[] };
+declare const storage: import("@longhaul/core").LonghaulStorage;
+declare const key: string;
 declare const task: string;
 declare const state: Parameters<typeof import("@longhaul/core").buildContext>[0];
 declare const graph: Parameters<typeof import("@longhaul/core").superviseRun>[0];

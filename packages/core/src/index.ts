@@ -238,6 +238,7 @@ export {
 } from "./recovery/recovery-errors.ts";
 export { type RunRecord, readRunRecord } from "./recovery/run-record.ts";
 export { RunStore } from "./recovery/run-store.ts";
+export { requestStop, type StopWish } from "./recovery/stop-request.ts";
 export type { SupervisableGraph } from "./recovery/supervisable-graph.ts";
 export type { RecoveryCaps, ReferenceCheck, SuperviseOptions } from "./recovery/supervise-options.ts";
 export { type StateOf, superviseRun, superviseStream } from "./recovery/supervise-run.ts";

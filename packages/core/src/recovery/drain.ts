@@ -1,12 +1,15 @@
 import { RunControl } from "@langchain/langgraph";
+import type { StopWish } from "./stop-request.ts";
 
 /** Asks a run to pause, and if asked twice to stop at once. */
 export interface DrainWatch {
   readonly requested: boolean;
   /** Aborted by the first request: ends waits between attempts. */
   readonly pause: AbortSignal;
-  /** Aborted by a second SIGTERM. */
+  /** Aborted by a second SIGTERM, or a cancel from outside. */
   readonly cancel: AbortSignal;
+  /** Asks for a pause, or for a stop at once. */
+  request(wish: StopWish): void;
   /** A control for one attempt; LangGraph wants a fresh one for each. */
   control(): RunControl;
   close(): void;
@@ -32,10 +35,10 @@ export function watchDrain(options: {
   };
   const onSignal = () => request("signal");
   const onSigterm = () => {
-    if (pause.signal.aborted)
-      cancel.abort(new DOMException("The run was cancelled by SIGTERM.", "AbortError"));
+    if (pause.signal.aborted) stop("The run was cancelled by SIGTERM.");
     else request("SIGTERM");
   };
+  const stop = (why: string) => cancel.abort(new DOMException(why, "AbortError"));
   if (options.signal?.aborted) onSignal();
   options.signal?.addEventListener("abort", onSignal, { once: true });
   if (options.sigterm) addSigtermListener(onSigterm);
@@ -44,6 +47,10 @@ export function watchDrain(options: {
       return pause.signal.aborted;
     },
     pause: pause.signal,
+    request: (wish) => {
+      request("asked from outside");
+      if (wish === "cancel") stop("The run was cancelled from outside.");
+    },
     cancel: cancel.signal,
     control: () => {
       current = new RunControl();

@@ -38,6 +38,8 @@ export type RecoveryEvent =
       readonly superstep: number;
       readonly calls: number;
     }
+  /** Somebody asked from outside for a pause or a stop (`requestStop`), and it was heard. */
+  | { readonly type: "recovery.stop-requested"; readonly wish: "pause" | "cancel" }
   /** The run ended or paused. */
   | {
       readonly type: "recovery.ended";

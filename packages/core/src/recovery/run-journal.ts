@@ -6,6 +6,7 @@ import { decideRecovery, type RecoveryDecision } from "./recovery-policy.ts";
 import type { RunOutcome } from "./run-outcome.ts";
 import { type AdmittedInput, isEnded, type RunRecord } from "./run-record.ts";
 import type { RunStore, StoredRun } from "./run-store.ts";
+import type { StopWish } from "./stop-request.ts";
 import type { RetryStorage } from "./storage-retry.ts";
 import type { ResolvedSupervision } from "./supervise-options.ts";
 
@@ -123,8 +124,16 @@ export class RunJournal {
     return decision;
   }
 
+  /** What was asked for from outside, once. */
+  async takeStopRequest(): Promise<StopWish | undefined> {
+    const wish = await this.#retry(() => this.#runs.stopRequested(this.#threadId));
+    if (wish !== undefined) await this.#retry(() => this.#runs.clearStopRequest(this.#threadId));
+    return wish;
+  }
+
   async end(outcome: RunOutcome): Promise<void> {
     await this.update({ status: outcome.status, stopReason: outcome.stopReason });
+    await this.takeStopRequest();
     this.announceEnd(outcome);
   }
 

@@ -3,7 +3,8 @@ import { canonicalJson } from "../json/canonical-json.ts";
 import type { Json } from "../json/json.ts";
 import type { RecordKey, RecordStore } from "../storage/record-store.ts";
 import { LeaseLostError } from "./recovery-errors.ts";
-import { type RunRecord, readRunRecord } from "./run-record.ts";
+import { isEnded, type RunRecord, readRunRecord } from "./run-record.ts";
+import { readStopWish, type StopWish } from "./stop-request.ts";
 
 /** A record with the version that its next write needs. */
 export interface StoredRun {
@@ -48,6 +49,29 @@ export class RunStore {
     return this.#write(threadId, run.version, record);
   }
 
+  /** Leaves a wish for whoever drives the thread's run; see `requestStop`. Resolves to whether there is such a run. */
+  async requestStop(threadId: string, wish: StopWish): Promise<boolean> {
+    const run = await this.current(threadId);
+    if (!run || isEnded(run.record) || run.record.status === "PAUSED") return false;
+    for (;;) {
+      const stored = await this.#records.get(wishKey(threadId));
+      if (stored && readStopWish(stored) === "cancel") return true;
+      const value = { v: 1, wish, at: this.#deps.clock.now() };
+      const { ok } = await this.#records.compareAndSet(wishKey(threadId), stored?.version ?? null, value);
+      if (ok) return true;
+    }
+  }
+
+  async stopRequested(threadId: string): Promise<StopWish | undefined> {
+    const stored = await this.#records.get(wishKey(threadId));
+    return stored && readStopWish(stored);
+  }
+
+  /** The wish was heard, or was for a run that is over. */
+  async clearStopRequest(threadId: string): Promise<void> {
+    await this.#records.delete(wishKey(threadId));
+  }
+
   async #archive(threadId: string, record: RunRecord): Promise<void> {
     // Its input is only of use while the run may have to start again.
     const past: RunRecord = { ...record, input: { ...record.input, stored: null } };
@@ -73,6 +97,10 @@ export class RunStore {
 }
 
 const PAST = "past:";
+
+function wishKey(threadId: string): RecordKey {
+  return { collection: "runs", thread: threadId, key: "wish" };
+}
 
 function currentKey(threadId: string): RecordKey {
   return { collection: "runs", thread: threadId, key: "current" };

@@ -58,9 +58,14 @@ export interface SuperviseOptions {
   readonly budget?: BudgetOptions | undefined;
   /** Life of the lease without a renewal, milliseconds ≥ 1000; it is renewed three times in that time. @default 30000 */
   readonly leaseMs?: number | undefined;
+  /**
+   * Milliseconds ≥ 100 between two looks for a pause or stop that was asked for from outside (`requestStop`); each is one read.
+   * @default 2000
+   */
+  readonly watchMs?: number | undefined;
   /** Counts model calls; added to the config's callbacks. `false`: none. @default a `longhaulMeter` on the storage */
   readonly meter?: BaseCallbackHandler | false | undefined;
-  /** Asks for a pause at the next superstep boundary. To cancel at once, abort the config's own `signal`. @default none */
+  /** Asks for a pause at the next superstep boundary, as `requestStop` does from another process. To cancel at once, abort the config's own `signal`. @default none */
   readonly signal?: AbortSignal | undefined;
   /** Treat SIGTERM as such a request, and a second SIGTERM as a cancel. @default true */
   readonly drainOnSigterm?: boolean | undefined;
@@ -82,6 +87,7 @@ export interface ResolvedSupervision {
   /** Agent steps that the recursion limit leaves room for. */
   readonly steps: number;
   readonly leaseMs: number;
+  readonly watchMs: number;
   readonly drainOnSigterm: boolean;
 }
 
@@ -112,6 +118,7 @@ export function resolveSuperviseOptions(options: SuperviseOptions): ResolvedSupe
     reopen: options.reopen ?? false,
     steps: options.budget ? (resolveBudgetOptions(options.budget).limits.steps ?? 500) : 500,
     leaseMs: atLeast("leaseMs", options.leaseMs ?? 30_000, 1_000),
+    watchMs: atLeast("watchMs", options.watchMs ?? 2_000, 100),
     drainOnSigterm: options.drainOnSigterm ?? true,
   };
 }
@@ -127,6 +134,7 @@ const KEYS: OptionKeys<SuperviseOptions> = {
   reopen: true,
   budget: true,
   leaseMs: true,
+  watchMs: true,
   meter: true,
   signal: true,
   drainOnSigterm: true,

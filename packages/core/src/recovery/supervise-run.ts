@@ -8,6 +8,7 @@ import { attemptConfig, threadOf } from "./attempt-config.ts";
 import { watchDrain } from "./drain.ts";
 import { keepLease } from "./lease-keeper.ts";
 import { RunJournal } from "./run-journal.ts";
+import { watchStopRequests } from "./stop-request.ts";
 import { storageRetry } from "./storage-retry.ts";
 import {
   type GraphDriver,
@@ -37,9 +38,10 @@ export type StateOf<G extends SupervisableGraph> = Awaited<ReturnType<G["invoke"
  * - **Failures.** Errors are classified ({@link diagnoseError}). Fatal ones end the run as FAILED, the others are resumed by
  *   `invoke(null)` with durability `sync` after 1, 5, 30 s, up to the caps; then the run is NEEDS_HUMAN, `recovery_limit`. A
  *   process that died counts as a failure of the step it stood at. The model gets a resume note.
- * - **Pauses.** Interrupts and breakpoints, `options.signal`, SIGTERM (`drained`), the config's signal (`cancelled`) and a
- *   recursion limit (`step_limit`) give PAUSED; null goes on.
- * - **Cost.** For each attempt two reads of the head and two small writes; a lease renewal every `leaseMs / 3`.
+ * - **Pauses.** Interrupts and breakpoints, `options.signal`, SIGTERM (`drained`), the config's signal (`cancelled`), `requestStop`
+ *   from any process and a recursion limit (`step_limit`) give PAUSED; null goes on.
+ * - **Cost.** For each attempt two reads of the head and two small writes; a lease renewal every `leaseMs / 3`, a read every
+ *   `watchMs`.
  *
  * @returns every end of the run, failed ones too
  * @throws InvalidOptionsError, LeaseHeldError when another worker drives the thread, LeaseLostError when one took it over,
@@ -122,6 +124,18 @@ async function* supervise(
         meter: meter || undefined,
       }),
     );
+  const watching = new AbortController();
+  const watch = watchStopRequests({
+    runs: storage.runs,
+    threadId,
+    drain,
+    clock: deps.clock,
+    everyMs: options.watchMs,
+    signal: watching.signal,
+    onWish: (wish) => emit({ type: "recovery.stop-requested", wish }),
+  }).catch(() => {
+    // The sleep was aborted: closed.
+  });
   try {
     const retry = storageRetry({ backoff: options.backoff, deps, signal: cancel });
     const shared = { threadId, options, deps, retry, emit };
@@ -138,6 +152,8 @@ async function* supervise(
     });
     return yield* supervision.drive(input);
   } finally {
+    watching.abort();
+    await watch;
     drain.close();
     await lease.close();
   }

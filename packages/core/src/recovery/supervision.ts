@@ -94,9 +94,19 @@ export class Supervision {
     emit({ type: "recovery.admitted", runId: record?.runId ?? "", taken });
     if (admission.kind === "ended") return this.#result(head, recordedOutcome(record) ?? outcomeOf(head));
     if (admission.kind !== "new") await thread.checkReferences(head);
+    await this.#heedEarlierWish(admission);
     const course = await this.#admit(admission, described, input, head);
     if (thread.wentBack) await journal.update({ wentBack: true });
     return "status" in course ? course : yield* this.#attempts(course, repeatable(described, input));
+  }
+
+  /** A wish that the last worker died without hearing is for this one; any other is for a run that is over. */
+  async #heedEarlierWish(admission: Admission): Promise<void> {
+    const { journal, drain, emit } = this.#parts;
+    const wish = await journal.takeStopRequest();
+    if (wish === undefined || admission.kind !== "resume" || !admission.crashed) return;
+    emit({ type: "recovery.stop-requested", wish });
+    drain.request(wish);
   }
 
   /** Writes the record of the admitted run and says where it starts, or how it ended before it could. */
