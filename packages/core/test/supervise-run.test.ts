@@ -1,5 +1,13 @@
 import { AIMessage } from "@langchain/core/messages";
-import { Annotation, Command, interrupt, MemorySaver, START, StateGraph } from "@langchain/langgraph";
+import {
+  Annotation,
+  Command,
+  interrupt,
+  MemorySaver,
+  MessagesAnnotation,
+  START,
+  StateGraph,
+} from "@langchain/langgraph";
 import {
   FatalTaskError,
   InvalidOptionsError,
@@ -389,6 +397,30 @@ describe("pauses", () => {
     expect(answers).toEqual([]);
     await superviseRun(graph, new Command({ resume: "no, not B" }), thread(), options);
     expect(answers).toEqual(["yes, A", "no, not B"]);
+  });
+
+  it("takes the run's own input, given again by a worker that knows nothing else, as this run also after an answer", async () => {
+    let dies = true;
+    const seen: unknown[] = [];
+    const graph = new StateGraph(MessagesAnnotation)
+      .addNode("ask", () => {
+        seen.push(interrupt("sure?"));
+        if (dies) throw new Error("fell over");
+        return { messages: [new AIMessage("did it")] };
+      })
+      .addEdge(START, "ask")
+      .compile({ checkpointer: new MemorySaver() });
+    const { options } = bench({ caps: { step: 0 } });
+    await superviseRun(graph, ask("go"), thread(), options);
+    // while it waits, too
+    expect(await superviseRun(graph, ask("go"), thread(), options)).toMatchObject({ status: "PAUSED" });
+    await superviseRun(graph, new Command({ resume: "yes" }), thread(), options);
+    await killed(options);
+    dies = false;
+    const done = await superviseRun(graph, ask("go"), thread(), { ...options, caps: { step: 3 } });
+    expect(done).toMatchObject({ status: "COMPLETED" });
+    expect(shown(done.state.messages)).toEqual(["human: go", "ai: did it"]);
+    expect(seen).toEqual(["yes", "yes"]);
   });
 
   it("goes on behind the last word of a guard with null, and repeats the end for the same input", async () => {

@@ -89,5 +89,6 @@ function reopened(head: Head): Admission {
 }
 
 function isSame(record: RunRecord, input: DescribedInput): boolean {
-  return input.admitted.digest !== null && input.admitted.digest === record.input.digest;
+  const { digest } = input.admitted;
+  return digest !== null && (digest === record.input.digest || digest === record.beganWith);
 }

@@ -82,7 +82,12 @@ export class RunJournal {
   async goOn(input: AdmittedInput | undefined, baseCheckpointId: string | null): Promise<void> {
     if (!this.#run) return this.begin(input ?? { digest: null, stored: null }, baseCheckpointId);
     const counts = isEnded(this.#run.record) ? { failures: {}, recoveries: 0 } : {};
-    await this.update({ ...counts, ...(input ? { input, baseCheckpointId } : {}), status: "RUNNING" });
+    const { beganWith = this.#run.record.input.digest } = this.#run.record;
+    await this.update({
+      ...counts,
+      ...(input ? { input, baseCheckpointId, beganWith } : {}),
+      status: "RUNNING",
+    });
   }
 
   async update(change: Partial<RunRecord>): Promise<void> {

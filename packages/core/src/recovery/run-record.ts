@@ -25,7 +25,10 @@ export interface RunRecord {
   readonly number: number;
   readonly status: RunStatus;
   readonly stopReason?: StopReason | undefined;
+  /** The newest input: the run's own, or the answer to a question that it asked since. */
   readonly input: AdmittedInput;
+  /** Digest of the run's own input, where `input` is an answer: whoever gives it again means this run. */
+  readonly beganWith?: string | null | undefined;
   /** Newest checkpoint at admission; while the head is still this one, the input has not been saved by the graph. */
   readonly baseCheckpointId: string | null;
   /** Who drives it now, or drove it last. */

@@ -247,7 +247,9 @@ export class Supervision {
   #nextInput(head: Head, repeated: unknown): unknown {
     const record = this.#parts.journal.admitted;
     if (inputIsSaved(record, head)) return null;
-    const input = restoreInput(record.input.stored) ?? repeated;
+    const isAnswer = record.input.answersBefore !== undefined;
+    const input = restoreInput(record.input.stored) ?? (isAnswer ? null : repeated);
+    // without the answer the graph asks again
     if (input !== undefined) return input;
     throw new InvalidOptionsError({
       option: "input",
