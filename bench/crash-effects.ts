@@ -21,6 +21,7 @@ const USAGE = `npx tsx bench/crash-effects.ts [options]
   --record          write bench/results/crash-effects.txt
 Postgres: TEST_POSTGRES_URL, default that of this machine; schemas of its own are made and dropped.`;
 
+let seen = 0;
 const { values } = parseArgs({
   options: {
     parts: { type: "string", default: PARTS.join(",") },
@@ -115,8 +116,6 @@ async function main(on: readonly Storage[]): Promise<number> {
     );
   return wrong.length === 0 ? 0 : 1;
 }
-
-let seen = 0;
 
 function progress({ cell, storage, wrong }: CellResult): void {
   process.stderr.write(`\r${++seen} ${storage} ${nameOf(cell)}   \x1b[K`);

@@ -17,6 +17,7 @@ const node = (file) => [process.execPath, ["--import", "tsx", file]];
 const bin = (name, ...args) => [process.execPath, [binOf(name), ...args]];
 const tasks = {
   demo: () => [["demo", ...node("examples/supplier-research/demo.ts")]],
+  pool: () => [["worker pool", ...node("examples/worker-pool/demo.ts")]],
   replay: () => [["replay", ...node("examples/replay/replay.ts")]],
   longhaul: () => [["longhaul", ...node("packages/checkpointer/src/cli/longhaul.ts")]],
   test: () => [["tests", ...bin("vitest", "run")]],
