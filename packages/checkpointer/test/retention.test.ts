@@ -1,17 +1,23 @@
 import { AIMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { Annotation, interrupt, StateGraph } from "@langchain/langgraph";
-import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
+import {
+  Annotation,
+  Command,
+  DeltaValue,
+  END,
+  interrupt,
+  MemorySaver,
+  Overwrite,
+  START,
+  StateGraph,
+  StateSchema,
+} from "@langchain/langgraph";
+import { type BaseCheckpointSaver, emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
 import type { CompactSaver, Retention } from "@longhaul/checkpointer";
 import type { LonghaulEvent } from "@longhaul/core";
-import { describe, expect, it } from "vitest";
-import { open, tempFile } from "./temp.ts";
-
-const TARGETS = [
-  ["memory", () => ":memory:"],
-  ["SQLite", () => tempFile()],
-  ["files", () => `file:${tempFile("threads")}`],
-] as const;
+import { expect, it } from "vitest";
+import { z } from "zod";
+import { onEachStorage } from "./storages.ts";
 
 interface Step {
   readonly values?: Record<string, unknown>;
@@ -85,11 +91,11 @@ async function seen(saver: CompactSaver, config: RunnableConfig) {
   return { ...rest, log };
 }
 
-describe.each(TARGETS)("retention on %s", (_name, target) => {
+onEachStorage("retention", (fresh) => {
   it.each([[{ keepLast: 3 }], [{ maxAgeMs: 1 }]] as [Retention][])(
     "C8: %o keeps what live heads need, and they read as before",
     async (policy) => {
-      const saver = open(target(), {
+      const saver = fresh()({
         deps: { clock: { now: () => 100_000_000, monotonic: () => 0, sleep: async () => {} } as never },
       });
       const heads = await c8(saver);
@@ -114,7 +120,7 @@ describe.each(TARGETS)("retention on %s", (_name, target) => {
   it.each([[-1], [0], [Number.NaN], [1.5], ["3"]])(
     "C8: keepLast %o throws and deletes nothing",
     async (keepLast) => {
-      const saver = open(target());
+      const saver = fresh()();
       await c8(saver);
       await expect(saver.prune("t", { keepLast } as Retention)).rejects.toMatchObject({
         code: "INVALID_OPTIONS",
@@ -125,9 +131,9 @@ describe.each(TARGETS)("retention on %s", (_name, target) => {
   );
 
   it("removes values and chunks that nothing else needs, and a second saver notices", async () => {
-    const path = target();
-    const saver = open(path);
-    const other = path === ":memory:" ? saver : open(path);
+    const open = fresh();
+    const saver = open();
+    const other = open();
     let config: RunnableConfig = root;
     const shared = new AIMessage({ id: "m", content: "x".repeat(5_000) });
     for (let n = 1; n <= 12; n++)
@@ -147,7 +153,7 @@ describe.each(TARGETS)("retention on %s", (_name, target) => {
   });
 
   it("keeps marked checkpoints", async () => {
-    const saver = open(target());
+    const saver = fresh()();
     const configs: RunnableConfig[] = [root];
     for (let n = 1; n <= 6; n++) configs.push(await put(saver, configs[n - 1] as RunnableConfig, n));
     await saver.mark(configs[2] as RunnableConfig, "before the migration");
@@ -164,7 +170,7 @@ describe.each(TARGETS)("retention on %s", (_name, target) => {
 
   it("recommended: running keeps 10 and milestones, done the last and milestones, failed the last", async () => {
     const events: LonghaulEvent[] = [];
-    const saver = open(target(), { retention: "recommended", events: (event) => void events.push(event) });
+    const saver = fresh()({ retention: "recommended", events: (event) => void events.push(event) });
     const memory = (cutoff?: string) => ({
       v: 1,
       epoch: 0,
@@ -203,7 +209,7 @@ describe.each(TARGETS)("retention on %s", (_name, target) => {
   });
 
   it("C8: a graph that waits in a subgraph goes on after a prune as it would have", async () => {
-    const saver = open(target());
+    const saver = fresh()();
     const State = Annotation.Root({
       log: Annotation<string[]>({ reducer: (a, b) => [...a, ...b], default: () => [] }),
     });
@@ -223,14 +229,80 @@ describe.each(TARGETS)("retention on %s", (_name, target) => {
     await outer.invoke({ log: ["in"] }, config);
     const report = await saver.prune("t", { keepLast: 1 });
     expect(report.removed.length).toBeGreaterThan(0);
-    const { Command } = await import("@langchain/langgraph");
     const result = await outer.invoke(new Command({ resume: "yes" }), config);
     expect(result.log).toEqual(["in", "before", "in", "before", "inner first", "answer yes"]);
     expect((await saver.verify("t")).problems).toEqual([]);
   });
 
+  it("C8: what a delta channel last was is kept, also when nobody has written it since", async () => {
+    const saver = fresh()();
+    const list = (snapshotFrequency: number) =>
+      new DeltaValue(z.array(z.string()).default([]), {
+        reducer: (all: string[], more: readonly string[][]) => all.concat(...more),
+        snapshotFrequency,
+      });
+    const build = (checkpointer: BaseCheckpointSaver) =>
+      new StateGraph(new StateSchema({ log: list(1), first: list(2), set: list(50) }))
+        .addNode("one", () => ({ log: ["one"], first: ["first"] }))
+        .addNode("two", () => ({ log: ["two"] }))
+        .addNode("ask", () => ({ log: [String(interrupt("question"))] }))
+        .addEdge(START, "one")
+        .addEdge("one", "two")
+        .addEdge("two", "ask")
+        .addEdge("ask", END)
+        .compile({ checkpointer });
+    const config = { configurable: { thread_id: "t" } };
+    const states: unknown[] = [];
+    for (const checkpointer of [new MemorySaver(), saver]) {
+      const graph = build(checkpointer as BaseCheckpointSaver);
+      const look = async () => {
+        if (checkpointer === saver) await saver.prune("t", { keepLast: 1 });
+        states.push((await graph.getState(config)).values);
+      };
+      await graph.invoke({}, config);
+      await look();
+      // an overwrite is stored whole
+      await graph.updateState(config, { set: new Overwrite(["set"]) as never }, "two");
+      await look();
+      await graph.invoke(new Command({ resume: "a" }), config);
+      await look();
+      await graph.invoke({ log: ["again"] }, config);
+      await look();
+      await graph.invoke(new Command({ resume: "b" }), config);
+      await look();
+    }
+    expect(states.slice(5)).toEqual(states.slice(0, 5));
+    expect(states.at(-1)).toEqual({
+      log: ["one", "two", "a", "again", "one", "two", "b"],
+      first: ["first", "first"],
+      set: ["set"],
+    });
+    expect((await saver.verify("t")).problems).toEqual([]);
+  });
+
+  it("C8: calls of a subgraph that are over leave nothing, however many a node made", async () => {
+    const saver = fresh()();
+    const State = Annotation.Root({ n: Annotation<number> });
+    const child = new StateGraph(State)
+      .addNode("inner", ({ n }) => ({ n: n + 1 }))
+      .addEdge(START, "inner")
+      .addEdge("inner", END)
+      .compile();
+    const graph = new StateGraph(State)
+      .addNode("calls", async ({ n }, config) => {
+        const { n: once } = await child.invoke({ n }, config);
+        return child.invoke({ n: once }, config);
+      })
+      .addEdge(START, "calls")
+      .addEdge("calls", END)
+      .compile({ checkpointer: saver });
+    const config = { configurable: { thread_id: "t" } };
+    for (let run = 0; run < 3; run++) expect(await graph.invoke({ n: run }, config)).toEqual({ n: run + 2 });
+    expect((await saver.prune("t", { keepLast: 1 })).kept).toBe(1);
+  });
+
   it("a run that writes all the while loses nothing", async () => {
-    const saver = open(target());
+    const saver = fresh()();
     let config: RunnableConfig = root;
     const prunes: Promise<unknown>[] = [];
     for (let n = 1; n <= 40; n++) {
@@ -247,9 +319,9 @@ describe.each(TARGETS)("retention on %s", (_name, target) => {
   });
 });
 
-describe.each(TARGETS)("copyThread on %s", (_name, target) => {
+onEachStorage("copyThread", (fresh) => {
   it("gives a thread of its own with everything but the ledgers", async () => {
-    const saver = open(target());
+    const saver = fresh()();
     const { a, b, inner } = await c8(saver);
     await saver.mark(a, "here");
     const ref = await saver.artifacts.put("t", "content", { kind: "other", label: "l" });

@@ -131,8 +131,9 @@ function basesOf(head: IndexedHead, index: ThreadIndex): string[] {
       isWritten ||= at.written.has(channel);
       hasBase = at.head.values.includes(channel);
     }
-    // without a base, only the graph's own word tells a delta channel from one that is simply empty
-    const isDelta = isWritten && (hasBase || Object.hasOwn(counters ?? {}, channel));
+    // the graph counts how long ago it last stored a delta channel whole: nobody may have written it since
+    const isCounted = Object.hasOwn(counters ?? {}, channel);
+    const isDelta = hasBase ? isWritten || isCounted : isWritten && isCounted;
     if (isDelta) for (const id of path) needed.add(id);
   }
   return [...needed];
@@ -146,7 +147,7 @@ function depthOf(namespace: string): number {
   return namespace === "" ? 0 : namespace.split("|").length;
 }
 
-/** `node:task` is the namespace of one call, `node` one that lasts. */
+/** `node:task`, or `node:task|1` for a second one in it, is the namespace of one call; `node` and `node|1` last. */
 function isOfOneCall(namespace: string): boolean {
-  return namespace !== "" && (namespace.split("|").at(-1) ?? "").includes(":");
+  return namespace.includes(":");
 }

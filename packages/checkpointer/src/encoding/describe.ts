@@ -99,13 +99,25 @@ function describeArray(value: readonly unknown[]): Description {
 
 function describeBuiltIn(value: object): Description | Refusal | undefined {
   const name = value.constructor?.name;
-  const kind = bytesKind(value);
-  if (kind !== undefined) return new Description(OP.BYTES, [kind, bytesToBase64(value)]);
   if (types.isNativeError(value)) return describeError(value);
-  const builtIn = describeOwnFieldless(value, name);
-  return builtIn && Object.keys(value).length > 0
-    ? new Refusal(`the ${name} has fields of its own`)
-    : builtIn;
+  const builtIn = describeBytes(value) ?? describeOwnFieldless(value, name);
+  return builtIn && hasFields(value) ? new Refusal(`the ${name} has fields of its own`) : builtIn;
+}
+
+/** Besides the items of a typed array, whose keys are too many to list. */
+function hasFields(value: object): boolean {
+  if (!types.isTypedArray(value)) return Object.keys(value).length > 0;
+  const View = value.constructor as Uint8ArrayConstructor;
+  const { buffer, byteOffset, length } = value;
+  const bare = Buffer.isBuffer(value)
+    ? Buffer.from(buffer, byteOffset, length)
+    : new View(buffer, byteOffset, length);
+  return !isDeepStrictEqual(value, bare);
+}
+
+function describeBytes(value: object): Description | undefined {
+  const kind = bytesKind(value);
+  return kind === undefined ? undefined : new Description(OP.BYTES, [kind, bytesToBase64(value)]);
 }
 
 function describeOwnFieldless(value: object, name: string | undefined): Description | undefined {
@@ -126,18 +138,13 @@ function describeError(error: Error): Description | Refusal {
   const name = error.constructor?.name ?? "";
   const known = ERROR_CLASSES[name];
   if (!known || !Object.hasOwn(ERROR_CLASSES, name)) return new Refusal(`the error class ${name} is unknown`);
-  const hasCause = Object.hasOwn(error, "cause");
-  // message and stack are own but hidden; a name set on the instance is an ordinary field
-  const head = [name, error.message, error.stack, hasCause, hasCause ? error.cause : undefined];
   const fields = error as unknown as Fields;
-  return new Description(
-    OP.ERROR,
-    pairs(
-      fields,
-      Object.keys(fields).filter((key) => key !== "cause"),
-      head,
-    ),
-  );
+  const keys = Object.keys(fields);
+  const isHidden = (key: string) => Object.hasOwn(fields, key) && !keys.includes(key);
+  // message and stack are own but hidden, and so is the cause given to the constructor; what was assigned is an ordinary field
+  const hasCause = isHidden("cause");
+  const head = [name, error.message, error.stack, hasCause, hasCause ? error.cause : undefined];
+  return new Description(OP.ERROR, pairs(fields, isHidden("name") ? ["name", ...keys] : keys, head));
 }
 
 /** What LangGraph itself puts in channels and writes. It reads these back from their plain form, as from its own savers. */

@@ -85,9 +85,11 @@ describe("values", () => {
   const holed: unknown[] = [];
   holed[2] = () => 1;
   const keyed = Object.assign(["m"], { index: 0, groups: undefined });
+  const longKeyed = Object.assign(Array.from({ length: 12 }), { index: 0 });
   const invalid = new Date(Number.NaN);
   const nested = new Error("outer", { cause: new TypeError("inner") });
   Object.assign(nested, { code: "E_X", detail: { a: 1 } });
+  const assigned = Object.assign(new RangeError("outer"), { cause: nested, name: "Mine" });
   const overlaid = new Uint8Array([1, 2, 3, 4, 5, 6, 7, 8]).buffer;
   const sticky = /a+/giy;
   sticky.lastIndex = 3;
@@ -120,11 +122,13 @@ describe("values", () => {
     ["sparse arrays", sparse],
     ["a long sparse array", Object.assign(new Array(1_000_000_000), { 5: "x" }).slice(0, 20)],
     ["arrays with keys", keyed],
+    ["long arrays with keys", longKeyed],
     ["hostile keys", proto],
     ["no prototype", Object.assign(Object.create(null), { a: { b: 1 } })],
     ["odd characters", { "\0k": "a\0b", "\ud800": "\udfff lone", lit: "\\u0000", emoji: "🦔" }],
     ["shared references", [shared, shared, { deep: shared }]],
     ["errors", nested],
+    ["errors with an assigned cause", assigned],
     [
       "class-shaped data",
       [{ lc: 1, type: "constructor", id: ["langchain_core", "messages", "AIMessage"], kwargs: {} }],
@@ -151,6 +155,14 @@ describe("values", () => {
     expect(error.cause).toBeInstanceOf(TypeError);
     expect((error.cause as Error).message).toBe("inner");
     expect([error.code, error.detail]).toEqual(["E_X", { a: 1 }]);
+  });
+
+  it("C11: a cause is as visible as it was, and a hidden name is not lost", async () => {
+    const hidden = Object.defineProperty(new Error("x"), "name", { value: "Hidden" });
+    const read = (await reload([nested, assigned, hidden])) as [Error, Error, Error];
+    const keys = read.map((error) => Object.keys(error).includes("cause"));
+    expect(keys).toEqual([false, true, false]);
+    expect(String(read[2])).toBe("Hidden: x");
   });
 
   it("C11: `__proto__` stays a key and pollutes nothing", async () => {
@@ -210,6 +222,9 @@ describe("values", () => {
       ],
       "state.files[0]",
     ],
+    ["fields on bytes", { b: Object.assign(new Uint8Array([1]), { x: 1 }) }, "state.files.b"],
+    ["fields on a Buffer", { b: Object.assign(Buffer.from("b"), { x: 1 }) }, "state.files.b"],
+    ["fields on a buffer", { b: Object.assign(new ArrayBuffer(1), { x: 1 }) }, "state.files.b"],
     ["fields on a map", { m: Object.assign(new Map(), { extra: 1 }) }, "state.files.m"],
   ])("C11: %s is refused with its path", (_, value, path) => {
     expect(refused(value).path).toBe(path);

@@ -117,3 +117,20 @@ describe.each(KINDS)("recognising what was stored, in a message with %s", (_, ex
     expect(firstItem(encoder.encode([message], "x"))).toBe(first);
   });
 });
+
+it.each<[string, (list: unknown[]) => unknown]>([
+  ["a key", (list) => Object.assign(list, { index: 1 })],
+  ["a hole", (list) => delete list[3]],
+])("C11: %s that a list got after it was stored, or read, is stored", async (_name, change) => {
+  const encoder = fresh();
+  const list: unknown[] = Array.from({ length: 12 }, (_, i) => (i === 3 ? undefined : { i }));
+  const { inline } = formOf(encoder.encode(list, "x"));
+  const [stored] = await new Decoder().decode([inline], async () => new Map());
+  const read = materialise(stored as StoredText, encoder.classes, encoder) as unknown[];
+  for (const given of [list, read]) {
+    change(given);
+    const after = formOf(encoder.encode(given, "x")).inline;
+    expect(after).toBe(formOf(fresh().encode(given, "x")).inline);
+    expect(after).not.toBe(inline);
+  }
+});

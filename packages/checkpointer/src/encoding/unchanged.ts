@@ -28,8 +28,8 @@ const MAX_DEPTH = 200;
  * Whether `value` still is what `node` was made of. Strings are shared with the node, so equal ones are mostly the same pointer.
  *
  * This runs over the whole of each changed channel at each step, so it allocates nothing for the frequent kinds. `for in` sees inherited fields
- * too; then it finds a difference, and the value is described anew. What it does not see are symbols, and named keys of arrays, that were
- * added to an object after it was first stored.
+ * too; then it finds a difference, and the value is described anew. What it does not see are symbols, and named keys of a message's arrays,
+ * that were added after they were first stored.
  */
 export function unchanged(value: object, known: Known, seen: Seen): boolean {
   return known.node.op === OP.MESSAGE
@@ -75,7 +75,9 @@ function sameObject(value: object, node: ValueNode, seen: Seen, depth: number): 
   if (node.op === OP.OBJECT && Object.getPrototypeOf(value) === Object.prototype) {
     return samePairs(value as Fields, node.items, seen, depth);
   }
-  if (node.op === OP.ARRAY && Array.isArray(value)) return sameItems(value, node.items, seen, depth);
+  // holes and named keys are in the keys only
+  if (node.op === OP.ARRAY && Array.isArray(value))
+    return sameItems(value, node.items, seen, depth) && Object.keys(value).length === value.length;
   if (node.op === OP.MESSAGE) {
     const known = seen.known.get(value);
     if (known?.node === node) return sameAsKnown(value, known, seen, depth);
