@@ -107,6 +107,31 @@ describe("growth", () => {
     expect(final).toBeLessThan(first * 2);
   }, 60_000);
 
+  it.each<[string, (text: string) => string]>([
+    ["grows at its end", (text) => text + noise(1_000)],
+    ["grows at its beginning", (text) => noise(1_000) + text],
+    ["loses its beginning as it grows", (text) => text.slice(1_000) + noise(1_000)],
+    ["is edited in its middle", (text) => text.slice(0, 90_000) + noise(1_000) + text.slice(91_000)],
+  ])("C19: a long text that %s is not stored anew", async (_, change) => {
+    const saver = open(":memory:");
+    let text = noise(200_000);
+    let config: RunnableConfig = { configurable: { thread_id: "t" } };
+    for (let step = 0; step < 60; step++) {
+      const version = saver.getNextVersion(undefined);
+      const checkpoint = {
+        ...emptyCheckpoint(),
+        id: uuid6(step),
+        channel_values: { file: { text } },
+        channel_versions: { file: version },
+      };
+      config = await saver.put(config, checkpoint, meta, { file: version });
+      expect((await saver.getTuple(config))?.checkpoint.channel_values.file).toEqual({ text });
+      text = change(text);
+    }
+    // a segment or two for each step, where the whole would be 12 MB
+    expect((await saver.stats()).storedBytes).toBeLessThan(2_000_000);
+  });
+
   it("a message is stored once whether it has its id yet or not, and in Send, writes and channel", async () => {
     const saver = open(":memory:");
     const message = new ToolMessage({ content: noise(20_000), tool_call_id: "c" });

@@ -6,13 +6,12 @@ import { Holes, type Item, TextNode, ValueNode } from "./node.ts";
 import { nodesOf } from "./nodes-of.ts";
 import { OP, type Op, PAIRS_AFTER } from "./ops.ts";
 import { Packer } from "./packer.ts";
+import { SEGMENTS_ABOVE, segmentsOf } from "./segments.ts";
 import type { StoredText } from "./stored-text.ts";
 import { type Known, type Seen, unchanged } from "./unchanged.ts";
 
 /** Characters of long strings whose chunks are remembered. The strings are the state's own, so this costs little. */
 const TEXTS_MAX = 16_000_000;
-/** Characters of one segment of a long string: bounds a record's size, and lets a growing log share its beginning. */
-const SEGMENT = 65_536;
 /** Nodes with fewer items are rebuilt rather than remembered: cheaper than a weak reference. */
 const REMEMBER_FROM = 8;
 
@@ -186,22 +185,23 @@ export class Encoder {
     return new UnstorableValueError({ path: pathOf(walk.path, walk.stack), reason });
   }
 
-  /** A long string as chunks, in segments when it is very long. */
+  /** A long string as a chunk, a very long one as several. */
   text(text: string): Item {
-    if (text.length > SEGMENT) {
-      const segments: Item[] = [];
-      for (let i = 0; i < text.length; i += SEGMENT) segments.push(this.text(text.slice(i, i + SEGMENT)));
-      return new ValueNode(OP.TEXT_LIST, segments, this.packer);
-    }
+    if (text.length <= SEGMENTS_ABOVE) return this.#textNode(text);
+    const segments = segmentsOf(text).map((segment) => this.#textNode(segment));
+    return new ValueNode(OP.TEXT_LIST, segments, this.packer);
+  }
+
+  #textNode(text: string): TextNode {
     let chunk = this.#texts.get(text);
     if (!chunk) {
       chunk = chunkOf(JSON.stringify(text), []);
-      this.rememberText(text, chunk);
+      this.#rememberText(text, chunk);
     }
     return new TextNode(text, chunk);
   }
 
-  rememberText(text: string, chunk: Chunk): void {
+  #rememberText(text: string, chunk: Chunk): void {
     this.#textChars += text.length;
     if (this.#textChars > TEXTS_MAX) {
       this.#texts = new Map();
