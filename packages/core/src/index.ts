@@ -310,6 +310,12 @@ export { renderTranscript, type TranscriptOptions } from "./summary/transcript.t
 
 // tools
 export { createToolGuards, type GuardToolsOptions, guardTools, isInvokable } from "./tools/guard-tools.ts";
+export {
+  callInTime,
+  type ModelLimitOptions,
+  ModelTimeoutError,
+  resolveModelTimeout,
+} from "./tools/model-timeout.ts";
 export { isForModel, toolErrorMessage } from "./tools/tool-error-message.ts";
 export { ToolArgumentsCutError, ToolTimeoutError } from "./tools/tool-errors.ts";
 export type { ToolEvent } from "./tools/tool-events.ts";

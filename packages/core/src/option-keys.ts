@@ -4,6 +4,7 @@ import type { EffectOptions } from "./effects/effect-options.ts";
 import { InvalidOptionsError } from "./errors.ts";
 import type { LoopOptions } from "./loops/loop-options.ts";
 import type { ProgressOptions } from "./progress/progress-options.ts";
+import type { ModelLimitOptions } from "./tools/model-timeout.ts";
 import type { ToolLimitOptions } from "./tools/tool-limits.ts";
 
 /** Every key of an options type; the compiler notices one that is missing. */
@@ -61,7 +62,7 @@ const SECTIONS: {
   readonly progress: OptionKeys<ProgressOptions>;
   readonly loops: OptionKeys<LoopOptions>;
   readonly effects: OptionKeys<EffectOptions>;
-  readonly toolGuard: OptionKeys<ToolLimitOptions>;
+  readonly toolGuard: OptionKeys<ToolLimitOptions & ModelLimitOptions>;
   readonly budget: OptionKeys<BudgetOptions & { cheaperModel?: unknown }>;
 } = {
   context: {
@@ -104,7 +105,13 @@ const SECTIONS: {
     tools: true,
   },
   effects: { scope: true, onFork: true, leaseMs: true, heartbeatMs: true, waitMs: true },
-  toolGuard: { timeoutMs: true, retries: true, backoffMs: true, concurrency: true },
+  toolGuard: {
+    timeoutMs: true,
+    retries: true,
+    backoffMs: true,
+    concurrency: true,
+    modelTimeoutMs: true,
+  },
   budget: {
     preset: true,
     limits: true,

@@ -9,6 +9,7 @@ import {
   createResetTool,
   type EffectOptions,
   type LoopOptions,
+  type ModelLimitOptions,
   memoryStorage,
   type OptionKeys,
   type ProgressOptions,
@@ -40,7 +41,7 @@ export interface LonghaulGraphOptions extends NodeOptions {
   /** Side effects once; false: not guarded. @default {} */
   readonly effects?: EffectOptions | false | undefined;
   /** Time-out, retry, concurrency of tools; false: none. @default {} */
-  readonly toolGuard?: ToolLimitOptions | false | undefined;
+  readonly toolGuard?: (ToolLimitOptions & ModelLimitOptions) | false | undefined;
   /** @default { preset: "medium" }; false: none */
   readonly budget?: NodeBudget | false | undefined;
 }

@@ -5,6 +5,7 @@ import {
   askUntilAnswered,
   beginStep,
   budgetReport,
+  callInTime,
   closeAnswer,
   createBudgetKeeper,
   currentEmitter,
@@ -15,6 +16,7 @@ import {
   isContextOverflow,
   type LonghaulValues,
   type LoopOptions,
+  type ModelLimitOptions,
   measureTools,
   memoryStorage,
   modelCallOf,
@@ -26,6 +28,7 @@ import {
   readSeal,
   reportMove,
   resolveLoopOptions,
+  resolveModelTimeout,
   type StepPlan,
   withSystemDeps,
 } from "@longhaul/core";
@@ -39,6 +42,8 @@ export interface ModelNodeOptions extends RequestOptions {
   readonly model: BaseChatModel;
   /** @default { preset: "medium" }; false: none */
   readonly budget?: NodeBudget | false | undefined;
+  /** Time-out of a model call; false: none. @default {} */
+  readonly toolGuard?: ModelLimitOptions | false | undefined;
   /** Empty answers and endless announcements; false: taken as they are. @default {} */
   readonly loops?: LoopOptions | false | undefined;
 }
@@ -62,6 +67,8 @@ export function modelNode(options: ModelNodeOptions) {
   if (loops) resolveLoopOptions(loops);
   const budget = options.budget === false ? undefined : (options.budget ?? {});
   const keeper = budget && createBudgetKeeper({ storage, budget, events, deps });
+  const timeoutMs =
+    options.toolGuard === false ? false : resolveModelTimeout(options.toolGuard?.modelTimeoutMs);
   const overheadTokens = estimateTokens(options.systemPrompt ?? "") + measureTools(tools);
 
   return async (state: LonghaulNodeState): Promise<LonghaulValues & { readonly messages: BaseMessage[] }> => {
@@ -84,7 +91,11 @@ export function modelNode(options: ModelNodeOptions) {
         wanted.tools.length > 0 && wanted.model.bindTools
           ? wanted.model.bindTools(wanted.tools as never)
           : wanted.model;
-      return (await runnable.invoke(wanted.messages, config as never)) as AIMessage;
+      const limits = { timeoutMs, signal: config.signal, deps, emit };
+      return callInTime(
+        limits,
+        (signal) => runnable.invoke(wanted.messages, { ...config, signal } as never) as Promise<AIMessage>,
+      );
     }
 
     /** Once smaller when the provider finds the request too long. */

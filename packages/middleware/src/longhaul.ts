@@ -7,6 +7,7 @@ import {
   contextFor,
   type EffectOptions,
   type LoopOptions,
+  type ModelLimitOptions,
   memoryStorage,
   type OptionKeys,
   type ProgressOptions,
@@ -36,7 +37,7 @@ export interface LonghaulOptions extends CommonOptions {
   /** Side effects once. @default {} */
   readonly effects?: EffectOptions | false | undefined;
   /** Time-out, retry, concurrency of tools. @default {} */
-  readonly toolGuard?: ToolLimitOptions | false | undefined;
+  readonly toolGuard?: (ToolLimitOptions & ModelLimitOptions) | false | undefined;
   /** Tokens, time, calls, steps, levels. @default { preset: "medium" } */
   readonly budget?:
     | (BudgetOptions & { readonly cheaperModel?: BaseChatModel | undefined })

@@ -1,15 +1,24 @@
-import { createToolGuards, type ToolLimitOptions, type ToolOptionsMap } from "@longhaul/core";
+import {
+  callInTime,
+  createToolGuards,
+  currentEmitter,
+  type ModelLimitOptions,
+  resolveModelTimeout,
+  type ToolLimitOptions,
+  type ToolOptionsMap,
+  withSystemDeps,
+} from "@longhaul/core";
 import { createMiddleware } from "langchain";
 import { guardedCall } from "./guarded-call.ts";
 import type { CommonOptions } from "./shared/common-options.ts";
 
-export interface ToolGuardOptions extends CommonOptions, ToolLimitOptions {
+export interface ToolGuardOptions extends CommonOptions, ToolLimitOptions, ModelLimitOptions {
   /** What belongs to one tool, by name. @default {} */
   readonly tools?: ToolOptionsMap | undefined;
 }
 
 /**
- * Time-out, retry and concurrency of tool calls.
+ * Time-out, retry and concurrency of tool calls; time-out of model calls (120 s), which aborts the call.
  *
  * Place in the chain: before or after `idempotencyMiddleware`, both end up in one guarded tool. The time-out (60 s for one
  * attempt) aborts the signal that the tool gets; waiting for a slot or for a human does not count. Errors worth another try are tried
@@ -23,10 +32,19 @@ export interface ToolGuardOptions extends CommonOptions, ToolLimitOptions {
  * @throws InvalidOptionsError
  */
 export function toolGuardMiddleware(options: ToolGuardOptions = {}) {
-  const { storage: _storage, events, deps, tools, ...limits } = options;
+  const { storage: _storage, events, deps: given, tools, modelTimeoutMs, ...limits } = options;
+  const deps = withSystemDeps(given);
+  const timeoutMs = resolveModelTimeout(modelTimeoutMs);
   const guards = createToolGuards({ events, deps, tools, effects: false, limits });
   return createMiddleware({
     name: TOOL_GUARD,
+    wrapModelCall: (request, handler) =>
+      callInTime(
+        { timeoutMs, signal: undefined, deps, emit: currentEmitter(events, deps.clock) },
+        // the run's own signal comes to the model beside this one
+        async (signal) =>
+          handler(signal ? { ...request, modelSettings: { ...request.modelSettings, signal } } : request),
+      ),
     wrapToolCall: (request, handler) => guardedCall(request, handler, guards, { events }),
   });
 }

@@ -15,4 +15,5 @@ export type ToolEvent =
       readonly delayMs: number;
       readonly reason: string;
     }
-  | { readonly type: "tool.timed-out"; readonly tool: string; readonly timeoutMs: number };
+  | { readonly type: "tool.timed-out"; readonly tool: string; readonly timeoutMs: number }
+  | { readonly type: "model.timed-out"; readonly timeoutMs: number };

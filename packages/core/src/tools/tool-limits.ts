@@ -4,6 +4,7 @@ import type { GuardedCall } from "../effects/call-site.ts";
 import type { Retry } from "../effects/effect-execution.ts";
 import { errorLine } from "../effects/error-outcome.ts";
 import { InvalidOptionsError } from "../errors.ts";
+import { withDeadline } from "./deadline.ts";
 import { Semaphore } from "./semaphore.ts";
 import { ToolTimeoutError } from "./tool-errors.ts";
 import { retryAfterMs } from "./transient-error.ts";
@@ -65,27 +66,12 @@ export class ToolLimits {
     const { traits, config, emit } = call;
     const timeoutMs = traits.timeoutMs ?? (traits.callsAgent ? false : this.#timeoutMs);
     if (timeoutMs === false) return work(config.signal);
-    const timeout = new AbortController();
-    const done = new AbortController();
-    const signal = config.signal ? AbortSignal.any([config.signal, timeout.signal]) : timeout.signal;
-    const expiry = this.#deps.clock.sleep(timeoutMs, { signal: done.signal }).then(
-      () => {
-        const error = new ToolTimeoutError({ tool: traits.name, timeoutMs });
-        emit({ type: "tool.timed-out", tool: traits.name, timeoutMs });
-        timeout.abort(error);
-        throw error;
-      },
-      () => new Promise<never>(() => {}),
-    );
-    try {
-      // A tool that ignores the signal goes on behind our back; its outcome is unknown all the same.
-      return await Promise.race([work(signal), expiry]);
-    } catch (error) {
-      // A tool that obeys the signal rejects first, in its own words.
-      throw timeout.signal.aborted ? timeout.signal.reason : error;
-    } finally {
-      done.abort();
-    }
+    const late = () => {
+      emit({ type: "tool.timed-out", tool: traits.name, timeoutMs });
+      return new ToolTimeoutError({ tool: traits.name, timeoutMs });
+    };
+    // What a tool that ignores its signal does later is unknown all the same.
+    return withDeadline({ clock: this.#deps.clock, timeoutMs, signal: config.signal, late }, work);
   }
 
   retry(call: GuardedCall): Retry {
