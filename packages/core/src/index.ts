@@ -311,7 +311,7 @@ export { renderTranscript, type TranscriptOptions } from "./summary/transcript.t
 // tools
 export { createToolGuards, type GuardToolsOptions, guardTools, isInvokable } from "./tools/guard-tools.ts";
 export { isForModel, toolErrorMessage } from "./tools/tool-error-message.ts";
-export { ToolTimeoutError } from "./tools/tool-errors.ts";
+export { ToolArgumentsCutError, ToolTimeoutError } from "./tools/tool-errors.ts";
 export type { ToolEvent } from "./tools/tool-events.ts";
 export type { ToolLimitOptions } from "./tools/tool-limits.ts";
 export {

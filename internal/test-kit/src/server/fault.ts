@@ -14,6 +14,11 @@ export type Fault =
   | { readonly kind: "hang" }
   /** The connection breaks after so many streamed chunks; without streaming, after the headers. */
   | { readonly kind: "cut"; readonly afterChunks: number }
+  /**
+   * Status 200 and no sense: a body that is no JSON (a proxy's page), an answer whose JSON is cut off (streamed: in its second
+   * chunk), or tool calls whose arguments are no JSON.
+   */
+  | { readonly kind: "garbage"; readonly where: "body" | "json" | "arguments" }
   /** The answer comes, but only after so many milliseconds of real time. */
   | { readonly kind: "delay"; readonly ms: number };
 

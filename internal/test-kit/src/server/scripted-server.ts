@@ -173,6 +173,7 @@ export class ScriptedServer {
         outputTokens: completion.usage?.completion_tokens ?? 0,
         fault: fault?.kind,
       });
+      if (fault?.kind === "garbage") return garble(response, fault.where, completion, body);
       const cutAfter = fault?.kind === "cut" ? fault.afterChunks : undefined;
       if (body.stream)
         return stream(response, completion, body.stream_options?.include_usage === true, cutAfter);
@@ -313,6 +314,36 @@ function stream(
   }
   if (cutAfter === undefined) response.end("data: [DONE]\n\n");
   else cut(response);
+}
+
+/** Answers in a way that no client understands. */
+function garble(
+  response: ServerResponse,
+  where: "body" | "json" | "arguments",
+  completion: Completion,
+  { stream: isStream = false, stream_options }: Body,
+): void {
+  if (where === "arguments") {
+    const half = (text: string) => text.slice(0, Math.max(1, text.length >> 1));
+    const toolCalls = completion.toolCalls.map((call) => ({
+      ...call,
+      function: { ...call.function, arguments: half(call.function.arguments) },
+    }));
+    const broken = { ...completion, toolCalls };
+    if (isStream) stream(response, broken, stream_options?.include_usage === true, undefined);
+    else sendJson(response, 200, completionBody(broken));
+    return;
+  }
+  const type = isStream ? "text/event-stream" : "application/json";
+  response.writeHead(200, { "content-type": type });
+  if (where === "body") {
+    response.end("<html><body>Bad gateway</body></html>");
+    return;
+  }
+  const [first, second] = completionChunks(completion, false);
+  const cutOff = (value: unknown) => JSON.stringify(value).slice(0, -5);
+  if (isStream) response.end(`data: ${JSON.stringify(first)}\n\ndata: ${cutOff(second)}\n\n`);
+  else response.end(cutOff(completionBody(completion)));
 }
 
 /** Breaks the connection behind what was written so far; the empty write makes sure that it has left. */

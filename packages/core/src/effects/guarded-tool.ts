@@ -4,7 +4,10 @@ import { StructuredTool, type StructuredToolInterface } from "@langchain/core/to
 import { isGraphBubbleUp } from "@langchain/langgraph";
 import type { Clock } from "../clock.ts";
 import { type EventSink, emitter } from "../events/event.ts";
+import { taskInput } from "../state/task-input.ts";
+import { areArgumentsCut } from "../tools/cut-arguments.ts";
 import { thrownValue } from "../tools/thrown-value.ts";
+import { ToolArgumentsCutError } from "../tools/tool-errors.ts";
 import type { ToolLimits } from "../tools/tool-limits.ts";
 import { type ToolOptionsMap, toolTraits } from "../tools/tool-options.ts";
 import { isTransient } from "../tools/transient-error.ts";
@@ -134,6 +137,7 @@ class GuardedTool extends StructuredTool {
         outcome,
       });
     try {
+      refuseCutArguments(call);
       const value = await (limits ? limits.inSlot(call, work) : work());
       finished((value as { status?: unknown } | null | undefined)?.status === "error" ? "error" : "ok");
       return value as never;
@@ -167,6 +171,15 @@ function retryAlone(
       return effect === "query" && errorOutcome(error, call.args) !== "not-done" ? "stop" : "again";
     },
   );
+}
+
+/** @throws ToolArgumentsCutError */
+function refuseCutArguments({ ownId, callId, args, config, traits }: GuardedCall): void {
+  if (!ownId || callId === undefined) return;
+  const state: unknown = taskInput(config);
+  const messages: unknown = Array.isArray(state) ? state : (state as { messages?: unknown }).messages;
+  if (Array.isArray(messages) && areArgumentsCut(messages, { id: callId, name: traits.name, args }))
+    throw new ToolArgumentsCutError({ tool: traits.name });
 }
 
 function isToolCall(input: unknown): input is ToolCall {

@@ -3,7 +3,7 @@ import { isGraphBubbleUp } from "@langchain/langgraph";
 import { EffectConflictError, SharedFailureError } from "../effects/effect-errors.ts";
 import { LonghaulError } from "../errors.ts";
 import { thrownValue } from "./thrown-value.ts";
-import { ToolTimeoutError } from "./tool-errors.ts";
+import { ToolArgumentsCutError, ToolTimeoutError } from "./tool-errors.ts";
 
 /**
  * Whether the model should hear of an error, as it would from a tool node without middleware. Not of bubble-ups (interrupts,
@@ -16,6 +16,7 @@ export function isForModel(thrown: unknown, signal: AbortSignal | undefined): bo
   return (
     EffectConflictError.isInstance(error) ||
     SharedFailureError.isInstance(error) ||
+    ToolArgumentsCutError.isInstance(error) ||
     ToolTimeoutError.isInstance(error)
   );
 }
