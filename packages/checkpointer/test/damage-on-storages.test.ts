@@ -1,20 +1,23 @@
 import { crc32 } from "node:zlib";
 import { HumanMessage } from "@langchain/core/messages";
+import { DeltaValue, END, START, StateGraph, StateSchema } from "@langchain/langgraph";
 import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
 import { CompactSaver, DamagedRecordError, type Row, type StorageDriver } from "@longhaul/checkpointer";
 import { systemDeps } from "@longhaul/core";
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
 import { FileDriver } from "../src/file/file-driver.ts";
 import { MemoryDriver } from "../src/memory/memory-driver.ts";
 import { PostgresDriver } from "../src/postgres/postgres-driver.ts";
 import { RedisDriver } from "../src/redis/redis-driver.ts";
+import { SqliteDriver } from "../src/sqlite/sqlite-driver.ts";
 import { loadRows } from "./rows.ts";
 import { describePostgres, describeRedis, postgresSchema, REDIS_URL, redisPrefix } from "./servers.ts";
 import { tempFile } from "./temp.ts";
 
 /*
- * The rows of a thread, one of them changed, on each storage but SQLite, whose file damage.test.ts changes with plain SQL. What the storage itself
- * guards besides (journals have checksums of their own) is tested beside it.
+ * The rows of a thread, one of them changed, on each storage; damage.test.ts changes a SQLite file with plain SQL. A folder's journals have
+ * checksums of their own: see journal-damage.test.ts.
  */
 const root = { configurable: { thread_id: "t", checkpoint_ns: "" } };
 const ID = uuid6(1);
@@ -113,6 +116,42 @@ function suite(make: () => StorageDriver): void {
     }
   });
 
+  it("C16: an ancestor that a delta channel is put together from is missed", async () => {
+    const memory = new MemoryDriver({ clock: systemDeps.clock });
+    const log = new DeltaValue(z.array(z.string()).default([]), {
+      reducer: (all: string[], more: readonly string[][]) => all.concat(...more),
+      snapshotFrequency: 50,
+    });
+    const build = (checkpointer: CompactSaver) =>
+      new StateGraph(new StateSchema({ log }))
+        .addNode("one", () => ({ log: ["one"] }))
+        .addNode("two", () => ({ log: ["two"] }))
+        .addEdge(START, "one")
+        .addEdge("one", "two")
+        .addEdge("two", END)
+        .compile({ checkpointer });
+    await build(new CompactSaver(memory)).invoke({ log: ["in"] }, root);
+    const rows: Row[] = [];
+    for await (const row of memory.rows("t")) rows.push(row);
+    const heads = rows.filter((row) => row.kind === "head").sort((a, b) => a.sequence - b.sequence);
+    expect(heads.length).toBe(4);
+    for (const gone of heads.slice(0, 3)) {
+      const saver = await load(rows.filter((row) => row !== gone));
+      const { checkpointId } = heads[heads.indexOf(gone) + 1] as (typeof heads)[number];
+      await expect(build(saver).getState(root)).rejects.toMatchObject({
+        code: "DAMAGED_RECORD",
+        place: { threadId: "t", checkpointId },
+      });
+      await saver.deleteThread("t");
+      // a run from a checkpoint that never was has nothing before it
+      const stale = { configurable: { ...root.configurable, checkpoint_id: uuid6(9) } };
+      await build(saver).invoke({ log: ["again"] }, stale);
+      expect((await build(saver).getState(root)).values.log).toEqual(["again", "one", "two"]);
+      await saver.deleteThread("t");
+      await saver.end();
+    }
+  });
+
   it("C16: rows from before packing, packed ones and later plain ones are read side by side", async () => {
     const plain = await rowsWith("none");
     const saver = await load([
@@ -127,6 +166,8 @@ function suite(make: () => StorageDriver): void {
 }
 
 describe("damage in memory", () => suite(() => new MemoryDriver({ clock: systemDeps.clock })));
+describe("damage on SQLite", () =>
+  suite(() => new SqliteDriver({ path: tempFile(), readOnly: false, busyWaitMs: 5_000, deps: systemDeps })));
 describe("damage in a folder", () =>
   suite(() => new FileDriver({ path: tempFile("threads"), busyWaitMs: 5_000, deps: systemDeps })));
 

@@ -1,31 +1,55 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { CheckpointPendingWrite, DeltaChannelHistory } from "@langchain/langgraph-checkpoint";
 import type { HeadRow, StorageDriver } from "../driver/driver.ts";
-import { addressOf } from "./config.ts";
-import type { Reader } from "./reader.ts";
+import { DamagedRecordError } from "../errors.ts";
+import { type Address, addressOf } from "./config.ts";
+import { placeOf, type Reader } from "./reader.ts";
+import { settled } from "./settled.ts";
 
 /**
  * What each channel's ancestors contributed: the writes from the nearest ancestor with a stored value on, oldest first, and that
  * value. Reads heads and the writes of these channels only, never whole checkpoints.
+ *
+ * @throws DamagedRecordError also when an ancestor is missing: without its writes the value would have a hole
  */
 export async function deltaHistory(
   driver: StorageDriver,
   reader: Reader,
   { config, channels }: { readonly config: RunnableConfig; readonly channels: readonly string[] },
 ): Promise<Record<string, DeltaChannelHistory>> {
+  const address = addressOf(config);
+  return settled(driver, address.threadId, () => walk(driver, reader, address, channels));
+}
+
+async function walk(
+  driver: StorageDriver,
+  reader: Reader,
+  { threadId, namespace, checkpointId }: Address,
+  channels: readonly string[],
+): Promise<Record<string, DeltaChannelHistory>> {
   const found = new Map(
     channels.map((channel) => [channel, { steps: [] as CheckpointPendingWrite[][] } as Found]),
   );
   const open = new Set(channels);
-  const { threadId, namespace, checkpointId } = addressOf(config);
   let row = open.size > 0 ? await driver.head(threadId, namespace, checkpointId) : undefined;
   while (row?.parentId !== undefined && open.size > 0) {
-    row = await driver.head(threadId, namespace, row.parentId);
-    if (row) await visit(row);
+    const parent = await driver.head(threadId, namespace, row.parentId);
+    if (parent) await visit(parent);
+    else if (!isBeginning(row))
+      throw new DamagedRecordError({
+        reason: `its ancestor ${row.parentId} is missing`,
+        place: placeOf(row),
+      });
+    row = parent;
   }
   return Object.fromEntries(
     [...found].map(([channel, { steps, seed }]) => [channel, { writes: steps.reverse().flat(), ...seed }]),
   );
+
+  /** A run that was begun at a checkpoint that never was, or no longer is, has nothing before it. */
+  function isBeginning(oldest: HeadRow): boolean {
+    return (reader.head(oldest).meta.step ?? 0) < 0;
+  }
 
   async function visit(ancestor: HeadRow): Promise<void> {
     const head = reader.head(ancestor);

@@ -15,6 +15,7 @@ import { type Codec, within } from "./codec.ts";
 import { configOf } from "./config.ts";
 import type { Head } from "./head.ts";
 import type { RenamedTask } from "./rename-nodes.ts";
+import { settled } from "./settled.ts";
 import type { StateMigrator, StateWrite } from "./state-migrator.ts";
 import { STATE_VERSION, stateVersionOf, VersionedWrite } from "./state-version.ts";
 
@@ -47,24 +48,17 @@ export class Reader {
   /**
    * As `tuple`, beside a prune or a deletion: what is missing because the checkpoint went is no damage. Undefined when it went.
    */
-  async current(row: HeadRow, head?: Head): Promise<CheckpointTuple | undefined> {
+  current(row: HeadRow, head?: Head): Promise<CheckpointTuple | undefined> {
     const { threadId, namespace, checkpointId } = row;
-    try {
-      return await this.tuple(row, head);
-    } catch (error) {
-      if (!DamagedRecordError.isInstance(error)) throw error;
-    }
-    for (;;) {
-      const era = (await this.#driver.thread(threadId))?.era;
-      const again = await this.#driver.head(threadId, namespace, checkpointId);
-      if (!again) return undefined;
-      try {
-        return await this.tuple(again);
-      } catch (error) {
-        if (!DamagedRecordError.isInstance(error)) throw error;
-        if ((await this.#driver.thread(threadId))?.era === era) throw error;
-      }
-    }
+    let given: { readonly row: HeadRow | undefined; readonly head?: Head | undefined } | undefined = {
+      row,
+      head,
+    };
+    return settled(this.#driver, threadId, async () => {
+      const at = given ?? { row: await this.#driver.head(threadId, namespace, checkpointId) };
+      given = undefined;
+      return at.row && this.tuple(at.row, at.head);
+    });
   }
 
   async tuple(row: HeadRow, head?: Head): Promise<CheckpointTuple> {

@@ -67,6 +67,7 @@ export class Journal {
     readonly entries: readonly Entry[];
   } {
     if (!existsSync(this.path)) {
+      if (existsSync(this.#lengthPath)) throw this.#damaged("it is missing, and its length beside it is not");
       const fresh = this.#position !== undefined;
       this.#position = undefined;
       return { fresh, header: undefined, entries: [] };
@@ -173,8 +174,8 @@ export class Journal {
     } catch (cause) {
       throw this.#damaged("the acknowledged length beside it cannot be read", cause);
     }
-    // of the journal before the last rewriting
-    if (acknowledged.life !== life) return;
+    // of the journal before the last rewriting; none is without its first line from the moment on at which it is there
+    if (acknowledged.life !== life && life !== "") return;
     if (typeof acknowledged.length !== "number" || length < acknowledged.length)
       throw this.#damaged(`it ends after ${length} bytes, ${acknowledged.length} were acknowledged`);
   }
@@ -182,7 +183,8 @@ export class Journal {
   #parse(line: string, life: string, index: number): Entry {
     const content = line.slice(PREFIX.length + SUM + 2);
     const sum = line.slice(PREFIX.length, PREFIX.length + SUM);
-    if (!line.startsWith(PREFIX) || sum !== sumOf(content, life, index))
+    const isFramed = line.startsWith(PREFIX) && line.startsWith('",', PREFIX.length + SUM);
+    if (!isFramed || sum !== sumOf(content, life, index))
       throw this.#damaged(`the checksum of line ${index} does not match`);
     try {
       return JSON.parse(`{${content}`) as Entry;
