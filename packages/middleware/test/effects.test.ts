@@ -94,47 +94,49 @@ describe("the effect guard in an agent", () => {
     expect(effects).toBe(2);
   });
 
-  it.each(
-    permutations(names).map((order) => [order]),
-  )("D11: one effect when another model takes over after it, in the order %j", async (order) => {
-    const { guard, limits } = setup();
-    let effects = 0;
-    let takenOver = 0;
-    const layers = {
-      guard,
-      limits,
-      toolRetry: toolRetryMiddleware({ maxRetries: 3, initialDelayMs: 0, jitter: false }),
-      modelFallback: modelFallbackMiddleware(
-        new StrictChatModel({
-          script: () =>
-            ++takenOver === 1
-              ? { toolCalls: [{ name: "charge", args: { order: "O-7" }, id: "other-model-1" }] }
-              : "verified by hand",
+  it.each(permutations(names).map((order) => [order]))(
+    "D11: one effect when another model takes over after it, in the order %j",
+    async (order) => {
+      const { guard, limits } = setup();
+      let effects = 0;
+      let takenOver = 0;
+      const layers = {
+        guard,
+        limits,
+        toolRetry: toolRetryMiddleware({ maxRetries: 3, initialDelayMs: 0, jitter: false }),
+        modelFallback: modelFallbackMiddleware(
+          new StrictChatModel({
+            script: () =>
+              ++takenOver === 1
+                ? { toolCalls: [{ name: "charge", args: { order: "O-7" }, id: "other-model-1" }] }
+                : "verified by hand",
+          }),
+        ),
+      };
+      const agent = createAgent({
+        model: new StrictChatModel({
+          script: (request) => {
+            if (request.messages.some(({ role }) => role === "tool"))
+              throw new Error("the first model is down");
+            return callTools(["charge", { order: "O-7" }]);
+          },
         }),
-      ),
-    };
-    const agent = createAgent({
-      model: new StrictChatModel({
-        script: (request) => {
-          if (request.messages.some(({ role }) => role === "tool")) throw new Error("the first model is down");
-          return callTools(["charge", { order: "O-7" }]);
-        },
-      }),
-      tools: [
-        charge(() => {
-          effects++;
-          throw timeout();
-        }),
-      ],
-      middleware: order.map((name) => layers[name]) as AgentMiddleware[],
-      checkpointer: new MemorySaver(),
-    });
-    const { messages } = await agent.invoke(ask("charge it"), config);
-    expect(effects).toBe(1);
-    expect(takenOver).toBe(2);
-    expect(results(messages).map(({ content }) => /unknown/.test(String(content)))).toEqual([true, true]);
-    expect(messages.at(-1)?.content).toBe("verified by hand");
-  });
+        tools: [
+          charge(() => {
+            effects++;
+            throw timeout();
+          }),
+        ],
+        middleware: order.map((name) => layers[name]) as AgentMiddleware[],
+        checkpointer: new MemorySaver(),
+      });
+      const { messages } = await agent.invoke(ask("charge it"), config);
+      expect(effects).toBe(1);
+      expect(takenOver).toBe(2);
+      expect(results(messages).map(({ content }) => /unknown/.test(String(content)))).toEqual([true, true]);
+      expect(messages.at(-1)?.content).toBe("verified by hand");
+    },
+  );
 
   it("D11: a plain failure after the effect is not repeated by a retry layer either", async () => {
     for (const order of permutations(["guard", "toolRetry"] as const)) {
