@@ -241,7 +241,7 @@ export { RunStore } from "./recovery/run-store.ts";
 export { requestStop, type StopWish } from "./recovery/stop-request.ts";
 export type { SupervisableGraph } from "./recovery/supervisable-graph.ts";
 export type { RecoveryCaps, ReferenceCheck, SuperviseOptions } from "./recovery/supervise-options.ts";
-export { type StateOf, superviseRun, superviseStream } from "./recovery/supervise-run.ts";
+export { type StateOf, type StreamConfig, superviseRun, superviseStream } from "./recovery/supervise-run.ts";
 export type { SupervisedResult } from "./recovery/supervised-result.ts";
 
 // run

@@ -13,6 +13,14 @@ export function threadOf(config: RunnableConfig): {
   readonly thread: RunnableConfig;
 } {
   const configurable: Configurable = config.configurable ?? {};
+  const { encoding } = config as { readonly encoding?: unknown };
+  if (encoding !== undefined) {
+    throw new InvalidOptionsError({
+      option: "config.encoding",
+      value: encoding,
+      expected: "none: LangGraph writes errors into an encoded stream, and nobody would see them; encode the items yourself",
+    });
+  }
   const { thread_id: threadId, checkpoint_id: checkpointId, checkpoint_ns: namespace } = configurable;
   if (typeof threadId !== "string" || threadId === "") {
     throw new InvalidOptionsError({

@@ -1,4 +1,5 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
+import type { StreamMode } from "@langchain/langgraph";
 import { longhaulMeter } from "../budget/meter.ts";
 import { type Deps, withSystemDeps } from "../clock.ts";
 import { type Emit, emitter } from "../events/event.ts";
@@ -20,6 +21,7 @@ import { resolveSuperviseOptions, type SuperviseOptions } from "./supervise-opti
 import type { SupervisedResult } from "./supervised-result.ts";
 import { SupervisedThread } from "./supervised-thread.ts";
 import { type RunAttempt, Supervision } from "./supervision.ts";
+import { wholeStream } from "./whole-stream.ts";
 
 /** State of a graph, as its `invoke` declares it. */
 export type StateOf<G extends SupervisableGraph> = Awaited<ReturnType<G["invoke"]>>;
@@ -60,18 +62,48 @@ export async function superviseRun<G extends SupervisableGraph>(
   }
 }
 
+/** The config of a stream: what LangGraph's `stream` takes, but for `encoding`. */
+export interface StreamConfig extends RunnableConfig {
+  /** @default the graph's own, which is "updates" */
+  readonly streamMode?: StreamMode | StreamMode[] | undefined;
+  /** Items of subgraphs too, each item with its namespace. @default false */
+  readonly subgraphs?: boolean | undefined;
+  /** @default "sync" */
+  readonly durability?: "sync" | "async" | "exit" | undefined;
+}
+
 /**
- * The same as a stream: yields what the graph's `stream` yields in the modes that the config asks for, over all attempts (a
- * repeated step streams again), and returns the result. Ending the iteration early cancels the run: PAUSED, `cancelled`.
+ * The same as a stream: yields what the graph's `stream` yields in the modes that the config asks for, over all attempts, and
+ * returns the result.
+ *
+ * - **Items.** Each has the shape that LangGraph gives it, in its order. None is lost that came before a failure, however
+ *   slowly you read; the graph does not wait for its reader, and what is unread is kept in memory.
+ * - **After a failure** LangGraph streams again what it takes up again: `messages`, `custom` and `tools` of the tasks that were
+ *   cut; `updates` of them, and once more of their finished siblings, marked `__metadata__: { cached: true }`; `tasks` of both;
+ *   `values`, `checkpoints` and `debug` begin with the state that is resumed. `options.events` gets `recovery.resuming` before.
+ * - **Leaving.** `break`, or `return()` at any time, stops the graph and gives the lease back before it is over: PAUSED,
+ *   `cancelled`, unless the graph was done. Whoever neither reads on nor leaves keeps the lease.
  */
-export async function* superviseStream<G extends SupervisableGraph>(
+export function superviseStream<G extends SupervisableGraph>(
   graph: G,
   input: unknown,
-  config: RunnableConfig,
+  config: StreamConfig,
   options: SuperviseOptions = {},
 ): AsyncGenerator<unknown, SupervisedResult<StateOf<G>>> {
-  const result = yield* supervise(graph, input, config, options, streamOnce);
-  return result as SupervisedResult<StateOf<G>>;
+  const left = new AbortController();
+  const signal = AbortSignal.any([left.signal, ...(config.signal ? [config.signal] : [])]);
+  const run = supervise(graph, input, { ...config, signal }, options, wholeStream);
+  const leave = run.return.bind(run);
+  // By itself it would wait for the next item, or for the end of a back-off.
+  run.return = (value) => {
+    left.abort(new DOMException("Whoever read the stream stopped reading.", "AbortError"));
+    return leave(value);
+  };
+  run.throw = async (error) => {
+    await run.return(undefined as never);
+    throw error;
+  };
+  return run as AsyncGenerator<unknown, SupervisedResult<StateOf<G>>>;
 }
 
 type RunOnce = (driver: GraphDriver, input: unknown, config: RunnableConfig) => AsyncIterable<unknown>;
@@ -79,10 +111,6 @@ type RunOnce = (driver: GraphDriver, input: unknown, config: RunnableConfig) => 
 // biome-ignore lint/correctness/useYield: an invoke has nothing to yield, and both faces share one loop
 async function* invokeOnce(driver: GraphDriver, input: unknown, config: RunnableConfig) {
   await driver.invoke(input, config);
-}
-
-async function* streamOnce(driver: GraphDriver, input: unknown, config: RunnableConfig) {
-  yield* await driver.stream(input, config);
 }
 
 async function* supervise(

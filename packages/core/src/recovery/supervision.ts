@@ -63,7 +63,7 @@ export class Supervision {
 
   /** Drives the run to its next end or pause. */
   async *drive(input: unknown): AsyncGenerator<unknown, SupervisedResult> {
-    const { journal, lease } = this.#parts;
+    const { thread, journal, lease } = this.#parts;
     let settled = false;
     try {
       const result = yield* this.#admitAndDrive(input);
@@ -77,7 +77,8 @@ export class Supervision {
     } finally {
       // Whoever read the stream stopped reading.
       if (!settled && !lease.lost.aborted) {
-        await journal.update({ status: "PAUSED", stopReason: "cancelled" }).catch(() => {});
+        const head = await thread.load().catch(() => undefined);
+        await journal.end(this.#stopped(head, "cancelled")).catch(() => {});
       }
     }
   }
@@ -182,8 +183,8 @@ export class Supervision {
     for (;;) {
       lease.lost.throwIfAborted();
       let head = await thread.load();
-      if (cancel.aborted) return this.#finish(head, { status: "PAUSED", stopReason: "cancelled" });
-      if (drain.requested) return this.#finish(head, { status: "PAUSED", stopReason: "drained" });
+      if (cancel.aborted) return this.#finish(head, this.#stopped(head, "cancelled"));
+      if (drain.requested) return this.#finish(head, this.#stopped(head, "drained"));
       const { input, cause } = course;
       const { runId, attempts, lastFailure: failure, wentBack = false } = journal.admitted;
       const note = cause && input === null ? resumeNote({ head, cause, failure }) : undefined;
@@ -197,7 +198,7 @@ export class Supervision {
       }
       lease.lost.throwIfAborted();
       head = await thread.load();
-      const outcome = thrown ? this.#pauseOf(thrown.error) : outcomeOf(head);
+      const outcome = thrown ? this.#pauseOf(thrown.error, head) : outcomeOf(head);
       if (outcome) return this.#finish(head, outcome);
       const context = { ...this.#circumstances(head), classify: options.classify };
       const described = describeFailure(thrown?.error, context);
@@ -209,14 +210,20 @@ export class Supervision {
   }
 
   /** Errors that are no failures: somebody asked for the pause, or the steps allowed at once are used up. */
-  #pauseOf(error: unknown): RunOutcome | undefined {
-    if (this.#parts.cancel.aborted) return { status: "PAUSED", stopReason: "cancelled" };
+  #pauseOf(error: unknown, head: Head): RunOutcome | undefined {
+    if (this.#parts.cancel.aborted) return this.#stopped(head, "cancelled");
     if (typeof error !== "object" || error === null) return undefined;
-    if (isGraphDrained(error as Error)) return { status: "PAUSED", stopReason: "drained" };
+    if (isGraphDrained(error as Error)) return this.#stopped(head, "drained");
     if ((error as { name?: unknown }).name === "GraphRecursionError") {
       return { status: "PAUSED", stopReason: "step_limit" };
     }
     return undefined;
+  }
+
+  /** A stop that came when the last step was saved already is no pause: going on would ask the model once more. */
+  #stopped(head: Head | undefined, stopReason: "cancelled" | "drained"): RunOutcome {
+    const isDone = head?.finished && inputIsSaved(this.#parts.journal.admitted, head);
+    return isDone ? outcomeOf(head) : { status: "PAUSED", stopReason };
   }
 
   /** Counts a failure, then waits, skips or ends. Resolves to the result when the run ended. */
