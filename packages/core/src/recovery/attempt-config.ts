@@ -18,7 +18,8 @@ export function threadOf(config: RunnableConfig): {
     throw new InvalidOptionsError({
       option: "config.encoding",
       value: encoding,
-      expected: "none: LangGraph writes errors into an encoded stream, and nobody would see them; encode the items yourself",
+      expected:
+        "none: LangGraph writes errors into an encoded stream, and nobody would see them; encode the items yourself",
     });
   }
   const { thread_id: threadId, checkpoint_id: checkpointId, checkpoint_ns: namespace } = configurable;
