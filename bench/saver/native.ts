@@ -18,11 +18,24 @@ export interface SqliteFile {
   close(): unknown;
 }
 
+/** What the bench needs of `redis`. */
+export interface RedisClient {
+  connect(): Promise<unknown>;
+  scanIterator(options: { readonly MATCH: string; readonly COUNT: number }): AsyncIterable<string[]>;
+  unlink(keys: readonly string[]): Promise<unknown>;
+  close(): Promise<unknown>;
+}
+
 const require = createRequire(import.meta.url);
 
 export function pgClient(url: string): PgClient {
   const { Client } = require("pg") as { Client: new (options: { connectionString: string }) => PgClient };
   return new Client({ connectionString: url });
+}
+
+export function redisClient(url: string): RedisClient {
+  const { createClient } = require("redis") as { createClient: (options: { url: string }) => RedisClient };
+  return createClient({ url });
 }
 
 export function sqliteFile(path: string, options: { readonly readonly?: boolean } = {}): SqliteFile {

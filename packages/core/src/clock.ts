@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { setTimeout as delay } from "node:timers/promises";
 
 /** Time, injected everywhere so that tests decide it. */
 export interface Clock {
@@ -29,16 +28,29 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
-  sleep: async (ms, options) => {
-    let left = ms;
-    do {
-      await delay(Math.min(left, LONGEST_TIMER_MS), undefined, {
-        ...(options?.signal ? { signal: options.signal } : {}),
-        ref: !options?.unref,
-      });
-      left -= LONGEST_TIMER_MS;
-    } while (left > 0);
-  },
+  // not that of node:timers/promises, which makes an error with a stack trace for each sleep that is cut short
+  sleep: (ms, { signal, unref = false } = {}) =>
+    new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason);
+      let timer: NodeJS.Timeout | undefined;
+      const cutShort = () => {
+        clearTimeout(timer);
+        reject(signal?.reason);
+      };
+      const wait = (left: number) => {
+        timer = setTimeout(
+          () => {
+            if (left > LONGEST_TIMER_MS) return wait(left - LONGEST_TIMER_MS);
+            signal?.removeEventListener("abort", cutShort);
+            resolve();
+          },
+          Math.min(left, LONGEST_TIMER_MS),
+        );
+        if (unref) timer.unref();
+      };
+      signal?.addEventListener("abort", cutShort, { once: true });
+      wait(ms);
+    }),
 };
 
 export const systemDeps: Deps = {

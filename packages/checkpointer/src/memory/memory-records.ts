@@ -8,7 +8,8 @@ type Fields = Pick<RecordRow, "data" | "expiresAt">;
 /** Records in a Map. Synchronous; what comes in and goes out is copied. */
 export class MemoryRecords {
   readonly #now: () => number;
-  readonly #rows = new Map<string, RecordRow>();
+  /** By key, for each collection of a thread: what is listed costs as much as the thread has of the collection. */
+  readonly #scopes = new Map<string, Map<string, RecordRow>>();
 
   constructor(clock: Pick<Clock, "now">) {
     this.#now = () => clock.now();
@@ -16,52 +17,65 @@ export class MemoryRecords {
 
   /** Expired or not. */
   row(key: RecordKey): RecordRow | undefined {
-    return copyRow(this.#rows.get(keyOf(key)));
+    return copyRow(this.#row(key));
   }
 
   get(key: RecordKey): RecordRow | undefined {
-    const row = this.#rows.get(keyOf(key));
+    const row = this.#row(key);
     return row && this.#isLive(row) ? copyRow(row) : undefined;
   }
 
   /** No version comes twice under a key: it grows while the row is there, and begins at random where there is none. */
   nextVersion(key: RecordKey): number {
-    const row = this.#rows.get(keyOf(key));
+    const row = this.#row(key);
     return row ? row.version + 1 : randomInt(1, 2 ** 40);
   }
 
   set(key: RecordKey, version: number, { data, expiresAt }: Fields): void {
-    this.#rows.set(keyOf(key), { key: { ...key }, version, expiresAt, data: copyOf(data) });
+    const name = idOf(key.collection, key.thread);
+    const scope = this.#scopes.get(name) ?? new Map<string, RecordRow>();
+    this.#scopes.set(name, scope);
+    scope.set(key.key, { key: { ...key }, version, expiresAt, data: copyOf(data) });
   }
 
   remove(key: RecordKey): void {
-    this.#rows.delete(keyOf(key));
+    const name = idOf(key.collection, key.thread);
+    const scope = this.#scopes.get(name);
+    scope?.delete(key.key);
+    if (scope?.size === 0) this.#scopes.delete(name);
   }
 
   /** In the order of the keys' bytes. */
   list(collection: string, thread: string, prefix: string): RecordRow[] {
-    return [...this.#rows.values()]
-      .filter((row) => row.key.collection === collection && row.key.thread === thread)
+    return [...(this.#scopes.get(idOf(collection, thread))?.values() ?? [])]
       .filter((row) => row.key.key.startsWith(prefix) && this.#isLive(row))
       .sort((a, b) => Buffer.compare(Buffer.from(a.key.key), Buffer.from(b.key.key)));
   }
 
   expired(thread: string): RecordKey[] {
-    return [...this.#rows.values()]
+    return this.#all()
       .filter((row) => row.key.thread === thread && !this.#isLive(row))
       .map((row) => row.key);
   }
 
   /** Leases stay: their tokens must not repeat. */
   forgetThread(thread: string): void {
-    for (const [id, { key }] of this.#rows)
-      if (key.thread === thread && key.collection !== "leases") this.#rows.delete(id);
+    for (const { key } of this.#all())
+      if (key.thread === thread && key.collection !== "leases") this.remove(key);
   }
 
   rows(thread: string | undefined): Row[] {
-    return [...this.#rows.values()]
+    return this.#all()
       .filter(({ key }) => thread === undefined || key.thread === thread)
       .map((row) => ({ kind: "record", ...row }));
+  }
+
+  #row({ collection, thread, key }: RecordKey): RecordRow | undefined {
+    return this.#scopes.get(idOf(collection, thread))?.get(key);
+  }
+
+  #all(): RecordRow[] {
+    return [...this.#scopes.values()].flatMap((scope) => [...scope.values()]);
   }
 
   #isLive(row: RecordRow): boolean {
@@ -109,8 +123,4 @@ export function recordTable(records: MemoryRecords, open: () => void): RecordTab
 
 function copyRow(row: RecordRow | undefined): RecordRow | undefined {
   return row && { ...row, key: { ...row.key }, data: copyOf(row.data) };
-}
-
-function keyOf({ collection, thread, key }: RecordKey): string {
-  return idOf(collection, thread, key);
 }

@@ -97,7 +97,8 @@ export function locateCall(
   const own = callsOf(messages[at] as BaseMessage);
   const sameId = own.filter((other) => other.id === call.id && other.name === call.name);
   // Providers repeat ids even inside a message: then the arguments decide.
-  const mine = sameId.find((other) => sameArgs(other.args, call.args)) ?? (sameId[0] as ToolCall);
+  const isAsked = equalTo(call);
+  const mine = sameId.find(isAsked) ?? (sameId[0] as ToolCall);
   const turnStart = messages.slice(0, at).findLastIndex((message) => message.getType() === "human");
   const turn = messages.slice(0, at).filter((message) => message.getType() === "human").length;
   const ordinal = placeOf(messages, turnStart + 1, at, mine);
@@ -131,26 +132,42 @@ function callsOf(message: BaseMessage): readonly ToolCall[] {
   return isAssistant(message) ? (message.tool_calls ?? []) : [];
 }
 
-function equalCall(a: ToolCall, b: ToolCall): boolean {
-  return a.name === b.name && sameArgs(a.args, b.args);
+type NamedCall = Pick<ToolCall, "name" | "args">;
+
+/** Whether another call has the same tool and arguments; what has no canonical form equals nothing. */
+function equalTo(one: NamedCall): (other: NamedCall) => boolean {
+  const wanted = canonicalOf(one.args);
+  return (other) =>
+    other.name === one.name &&
+    wanted !== undefined &&
+    !differsPlainly(one.args, other.args) &&
+    canonicalOf(other.args) === wanted;
 }
 
-function sameArgs(a: unknown, b: unknown): boolean {
+/** Two texts under one key: seen without writing both values out, which every earlier call of the tool would cost. */
+function differsPlainly(a: Readonly<Record<string, unknown>>, b: Readonly<Record<string, unknown>>): boolean {
+  for (const key in a)
+    if (typeof a[key] === "string" && typeof b?.[key] === "string" && a[key] !== b[key]) return true;
+  return false;
+}
+
+function canonicalOf(args: unknown): string | undefined {
   try {
-    return canonicalJson(a) === canonicalJson(b);
+    return canonicalJson(args);
   } catch {
-    return false;
+    return undefined;
   }
 }
 
 /** Place of a call of message `at` among the equal calls since `from`: the first that no settled call holds. */
 function placeOf(messages: readonly BaseMessage[], from: number, at: number, mine: ToolCall): number {
+  const isEqual = equalTo(mine);
   const held = new Set<number>();
   for (let i = from; i <= at; i++) {
     const settled: number[] = [];
     let place = -1;
     for (const call of callsOf(messages[i] as BaseMessage)) {
-      if (call !== mine && !equalCall(call, mine)) continue;
+      if (call !== mine && !isEqual(call)) continue;
       do place++;
       while (held.has(place));
       if (call === mine && i === at) return place;

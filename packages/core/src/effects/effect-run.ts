@@ -5,6 +5,8 @@ import { type EffectRecord, readEffectRecord, type StoredOutcome } from "./effec
 
 const WRITE_TRIES = 3;
 const WRITE_PAUSE_MS = 50;
+/** Told to the heartbeat alone: an error would be made, with its stack, for each effect. */
+const ENDED = Symbol("ended");
 
 /**
  * A claim that we hold: one run of one tool. Its token, not its state, gives the right to write: whoever ran the tool knows
@@ -94,7 +96,7 @@ export class EffectRun {
   }
 
   async #end(next: (record: EffectRecord) => EffectRecord, durable: boolean): Promise<boolean> {
-    this.#ended.abort();
+    this.#ended.abort(ENDED);
     for (let tries = 1; ; tries++) {
       try {
         return await this.#update(next, durable);

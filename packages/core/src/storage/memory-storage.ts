@@ -13,7 +13,8 @@ import type {
 
 /** Records in a Map. Values are copied in and out, so that a caller's later mutation changes nothing. */
 export class MemoryRecordStore implements RecordStore {
-  readonly #records = new Map<string, StoredRecord>();
+  /** By key, for each collection of a thread: what is listed costs as much as the thread has of the collection. */
+  readonly #scopes = new Map<string, Map<string, StoredRecord>>();
   readonly #now: () => number;
   #writes = 0;
 
@@ -35,7 +36,10 @@ export class MemoryRecordStore implements RecordStore {
     if ((current?.version ?? null) !== expected) return { ok: false, current };
     // One count for all records: no version comes twice, also after an expiry or a delete.
     const version = ++this.#writes;
-    this.#records.set(idOf(key), {
+    const name = scopeOf(key.collection, key.thread);
+    const scope = this.#scopes.get(name) ?? new Map<string, StoredRecord>();
+    this.#scopes.set(name, scope);
+    scope.set(key.key, {
       key: { ...key },
       value: structuredClone(value),
       version,
@@ -47,22 +51,25 @@ export class MemoryRecordStore implements RecordStore {
   async delete(key: RecordKey, expected?: number): Promise<boolean> {
     const current = this.#read(key);
     if (!current || (expected !== undefined && current.version !== expected)) return false;
-    return this.#records.delete(idOf(key));
+    const name = scopeOf(key.collection, key.thread);
+    const scope = this.#scopes.get(name);
+    const isDeleted = scope?.delete(key.key) ?? false;
+    if (scope?.size === 0) this.#scopes.delete(name);
+    return isDeleted;
   }
 
   async *list(collection: string, thread: string, prefix = ""): AsyncIterable<StoredRecord> {
-    const keys = [...this.#records.values()]
-      .map((record) => record.key)
-      .filter((key) => key.collection === collection && key.thread === thread && key.key.startsWith(prefix))
-      .sort((a, b) => (a.key < b.key ? -1 : 1));
+    const keys = [...(this.#scopes.get(scopeOf(collection, thread))?.keys() ?? [])]
+      .filter((key) => key.startsWith(prefix))
+      .sort();
     for (const key of keys) {
-      const record = this.#read(key);
+      const record = this.#read({ collection, thread, key });
       if (record) yield record;
     }
   }
 
   #read(key: RecordKey): StoredRecord | undefined {
-    const record = this.#records.get(idOf(key));
+    const record = this.#scopes.get(scopeOf(key.collection, key.thread))?.get(key.key);
     if (!record || (record.expiresAt !== undefined && record.expiresAt <= this.#now())) return undefined;
     return { ...record, value: structuredClone(record.value) };
   }
@@ -102,6 +109,6 @@ export function memoryStorage(deps?: Partial<Deps>): LonghaulStorage {
   });
 }
 
-function idOf(key: RecordKey): string {
-  return JSON.stringify([key.collection, key.thread, key.key]);
+function scopeOf(collection: string, thread: string): string {
+  return JSON.stringify([collection, thread]);
 }

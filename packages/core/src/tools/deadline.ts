@@ -1,5 +1,8 @@
 import type { Clock } from "../clock.ts";
 
+/** Told to the clock alone: an error would be made, with its stack, for each call. */
+const DONE = Symbol("done");
+
 /**
  * Does some work that must end in time. Its signal aborts at the time-out, and with the outer signal; work that ignores it goes on
  * behind our back, and what comes of it is not heard.
@@ -32,6 +35,6 @@ export async function withDeadline<T>(
   } catch (error) {
     throw timeout.signal.aborted ? timeout.signal.reason : error;
   } finally {
-    done.abort();
+    done.abort(DONE);
   }
 }
