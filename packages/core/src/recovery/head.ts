@@ -16,7 +16,9 @@ export interface Head {
   readonly checkpointId: string | null;
   /** Superstep of the checkpoint; -2 when there is none. */
   readonly superstep: number;
-  /** Values with the results of finished siblings of an unfinished superstep. */
+  /** Values with the results of finished siblings of an unfinished superstep; what an entrypoint returned. */
+  readonly state: unknown;
+  /** The same by channel; of an entrypoint none. */
   readonly values: Readonly<Record<string, unknown>>;
   readonly messages: readonly BaseMessage[];
   /** Nodes of the tasks that are not finished, in order, each once. */
@@ -50,7 +52,7 @@ export async function loadHead(driver: GraphDriver, saver: SaverView, thread: Ru
   const state = await driver.getState(thread);
   const checkpointId = (state.config?.configurable?.checkpoint_id as string | undefined) ?? null;
   if (checkpointId === null) return viewOf(state, null, 0);
-  checkChannels(state.values);
+  checkChannels(channelsOf(state));
   // Only a pending answer needs the tuple itself.
   const waits = state.tasks.some((task) => task.interrupts?.length);
   const tuple = waits ? await saver.getTuple(thread) : undefined;
@@ -58,7 +60,7 @@ export async function loadHead(driver: GraphDriver, saver: SaverView, thread: Ru
 }
 
 function viewOf(state: StateView, checkpointId: string | null, answers: number): Head {
-  const values = state.values ?? {};
+  const values = channelsOf(state);
   const messages = (Array.isArray(values.messages) ? values.messages : []).filter(
     (item): item is BaseMessage => BaseMessage.isInstance(item),
   );
@@ -70,6 +72,7 @@ function viewOf(state: StateView, checkpointId: string | null, answers: number):
   return {
     checkpointId,
     superstep: checkpointId === null ? -2 : (state.metadata?.step ?? -1),
+    state: state.values,
     values,
     messages,
     pending: [...new Set(open.map((task) => task.name))],
@@ -82,6 +85,13 @@ function viewOf(state: StateView, checkpointId: string | null, answers: number):
     answered,
     step: Math.max(steps, typeof known === "number" ? known : 0),
   };
+}
+
+/** An entrypoint's state is what it returned: nothing yet, a text, an array. */
+function channelsOf({ values }: Pick<StateView, "values">): Readonly<Record<string, unknown>> {
+  return typeof values === "object" && values !== null && !Array.isArray(values)
+    ? (values as Readonly<Record<string, unknown>>)
+    : {};
 }
 
 function countAnswers(writes: readonly (readonly [string, string, unknown])[]): number {
@@ -152,7 +162,7 @@ export async function findSoundAncestor(
 
 function isSound(state: StateView): boolean {
   try {
-    checkChannels(state.values);
+    checkChannels(channelsOf(state));
     return true;
   } catch {
     return false;

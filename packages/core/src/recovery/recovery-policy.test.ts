@@ -10,6 +10,7 @@ const at = (superstep: number, kind: RunFailure["class"] = "retryable"): RunFail
 });
 const base = {
   counts: { failures: {}, recoveries: 0 } as Counts,
+  finishedTasks: 0,
   caps: { step: 3, run: 5 },
   backoff: resolveBackoff({ jitter: 0 }),
   canSkip: false,
@@ -27,6 +28,24 @@ it("counts by step and over the run", () => {
   }
   expect(seen).toEqual([1_000, 5_000, 1_000, 5_000, 30_000, "end"]);
   expect(counts).toEqual({ failures: { 3: 3, 5: 3 }, recoveries: 5 });
+});
+
+it("counts anew when another task of the superstep has finished", () => {
+  let counts = base.counts;
+  const kinds: string[] = [];
+  for (const finishedTasks of [0, 0, 2, 2, 2, 2]) {
+    const result = decideRecovery({
+      ...base,
+      failure: at(-1),
+      counts,
+      finishedTasks,
+      caps: { step: 3, run: 9 },
+    });
+    counts = result.counts;
+    kinds.push(`${result.failuresOfStep} ${result.decision.kind}`);
+  }
+  expect(kinds).toEqual(["1 retry", "2 retry", "1 retry", "2 retry", "3 retry", "4 end"]);
+  expect(counts.failures).toEqual({ "-1": 2, "-1+2": 4 });
 });
 
 it("does not wait after a crash", () => {

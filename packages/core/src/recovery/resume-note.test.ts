@@ -6,6 +6,7 @@ import { resumeNote } from "./resume-note.ts";
 const head: Head = {
   checkpointId: "c",
   superstep: 7,
+  state: {},
   values: {},
   messages: [],
   pending: ["tools"],

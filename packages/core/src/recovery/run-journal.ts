@@ -102,11 +102,12 @@ export class RunJournal {
     failure: RunFailure,
     how: {
       readonly canSkip: boolean;
+      readonly finishedTasks: number;
       readonly immediate: boolean;
       readonly retryAfterMs?: number | undefined;
     },
   ): Promise<RecoveryDecision> {
-    const { decision, counts } = decideRecovery({
+    const { decision, counts, failuresOfStep } = decideRecovery({
       ...how,
       failure,
       counts: this.admitted,
@@ -122,7 +123,7 @@ export class RunJournal {
       class: failure.class,
       code: failure.code,
       message: failure.message,
-      failuresOfStep: counts.failures[String(failure.superstep)] ?? 0,
+      failuresOfStep,
       recoveries: counts.recoveries,
       ...(decision.kind === "retry" ? { delayMs: decision.delayMs } : {}),
     });

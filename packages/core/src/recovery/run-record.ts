@@ -39,7 +39,7 @@ export interface RunRecord {
   readonly attempts: number;
   /** Recoveries after a failure or crash, over the whole run. */
   readonly recoveries: number;
-  /** Failures by superstep, only of steps that failed. */
+  /** Failures by superstep, and with `+` by how many of its tasks had finished; only of steps that failed. */
   readonly failures: Readonly<Record<string, number>>;
   readonly lastFailure?: RunFailure | undefined;
   /** It went back behind a damaged checkpoint: effects that were done since are answered from the ledger, not done again. */

@@ -2,7 +2,7 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import { InvalidOptionsError } from "../errors.ts";
 
 /**
- * A compiled graph or an agent of `createAgent`: whatever has these methods. The parameter types are left open, every graph
+ * A compiled graph, an agent of `createAgent` or an `entrypoint` of the functional API: whatever has these methods. The parameter types are left open, every graph
  * has its own. The agent's own `invoke` is used, not that of the graph inside it, which lacks its middleware's defaults.
  */
 export interface SupervisableGraph {
@@ -25,7 +25,8 @@ export interface PendingInterrupt {
 
 /** A state snapshot, as far as supervision reads it. */
 export interface StateView {
-  readonly values: Readonly<Record<string, unknown>>;
+  /** By channel; of an entrypoint what it returned, null before. */
+  readonly values: unknown;
   /** Tasks that the next superstep runs or resumes. Unlike `next` it still names a task that has been answered but failed. */
   readonly tasks: readonly TaskView[];
   readonly metadata?: { readonly step?: number | undefined } | undefined;
@@ -62,7 +63,7 @@ export function graphDriver(graph: SupervisableGraph): {
     throw new InvalidOptionsError({
       option: "graph",
       value: graph,
-      expected: "a compiled StateGraph or an agent of createAgent",
+      expected: "a compiled StateGraph, an agent of createAgent or an entrypoint",
     });
   }
   const saver = driver.checkpointer as SaverView | undefined;

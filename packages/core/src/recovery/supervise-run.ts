@@ -31,7 +31,7 @@ export type StateOf<G extends SupervisableGraph> = Awaited<ReturnType<G["invoke"
  *
  * Call it with the same thread and the same input after the process died, and the run goes on where it stood: finished tool
  * calls are not made again, the input is not given twice, attempts are counted over all processes. It works with every
- * compiled graph or agent that has a checkpointer; what was done outside the graph once only is the matter of the effect
+ * compiled graph, agent or `entrypoint` that has a checkpointer; what was done outside the graph once only is the matter of the effect
  * guard, not of this function.
  *
  * - **Input.** On an unfinished run, null or the admitted input resumes, `new Command({ resume })` answers an interrupt, and

@@ -7,7 +7,10 @@ export interface SupervisedResult<State = Readonly<Record<string, unknown>>> {
   readonly status: RunStatus;
   /** Absent while an interrupt or a breakpoint waits. */
   readonly stopReason?: StopReason | undefined;
-  /** Values of the newest state, whatever the end: of a run that did not complete it is the partial result. */
+  /**
+   * Values of the newest state, whatever the end: of a run that did not complete it is the partial result. Of an entrypoint what it
+   * returned, and null before it has.
+   */
   readonly state: State;
   /** Attempts over all processes, the first included. */
   readonly attempts: number;

@@ -11,6 +11,9 @@ import type { RetryStorage } from "./storage-retry.ts";
 import type { GraphDriver, SaverView } from "./supervisable-graph.ts";
 import type { ResolvedSupervision } from "./supervise-options.ts";
 
+/** Channels of what a task leaves that has not finished. */
+const NO_RESULTS: ReadonlySet<string> = new Set(["__error__", "__interrupt__", "__resume__"]);
+
 /** The graph's side of a supervised run: what is saved of the thread, and the few edits that recovery makes to it. */
 export class SupervisedThread {
   readonly threadId: string;
@@ -81,6 +84,13 @@ export class SupervisedThread {
       this.#emit({ type: "checkpoint.damaged", reason: (error as Error).message, usedCheckpointId: sound });
       return head;
     }
+  }
+
+  /** How many tasks of the unfinished superstep have stored a result. Cost: one read. */
+  async finishedTasks(): Promise<number> {
+    const tuple = await this.#retry(() => this.#saver.getTuple(this.#config));
+    const results = (tuple?.pendingWrites ?? []).filter(([, channel]) => !NO_RESULTS.has(channel));
+    return new Set(results.map(([task]) => task)).size;
   }
 
   /** @throws MissingReferenceError */

@@ -234,7 +234,8 @@ export class Supervision {
   ): Promise<SupervisedResult | undefined> {
     const { thread, journal, options, emit } = this.#parts;
     const canSkip = options.onStepCap === "skip" && head.dangling.length > 0 && head.pending.length > 0;
-    const decision = await journal.count(failure, { ...how, canSkip });
+    const finishedTasks = await thread.finishedTasks();
+    const decision = await journal.count(failure, { ...how, canSkip, finishedTasks });
     if (decision.kind === "end") return this.#finish(head, decision);
     if (decision.kind === "retry") {
       await this.#wait(decision.delayMs);
@@ -285,7 +286,7 @@ export class Supervision {
     return {
       status,
       ...(stopReason === undefined ? {} : { stopReason }),
-      state: head?.values ?? {},
+      state: (head ? head.state : {}) as SupervisedResult["state"],
       attempts: record?.attempts ?? 0,
       ...(record?.lastFailure ? { lastFailure: record.lastFailure } : {}),
       interrupts: head?.interrupts ?? [],
