@@ -11,7 +11,7 @@ import {
 } from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { type CompactSaver, type StateMigration, StateVersionError } from "@longhaul/checkpointer";
-import { InvalidOptionsError } from "@longhaul/core";
+import { InvalidOptionsError, superviseRun } from "@longhaul/core";
 import { describe, expect, it } from "vitest";
 import { open, tempFile } from "./temp.ts";
 
@@ -286,6 +286,20 @@ describe("pending writes of older code", () => {
     ]);
     const result = await graph.invoke(new Command({ resume: "yes" }), config);
     expect(result).toMatchObject({ total: { amount: 7, currency: "EUR" }, note: "yes" });
+    expect(ran).toEqual(["approve"]);
+  });
+
+  it("C17: a supervised run takes the answer to a question that a renamed node asked", async () => {
+    const target = tempFile();
+    await paused(target);
+    const ran: string[] = [];
+    const saver = open(target, { migrations: [TO_1] });
+    const graph = newer(saver, ran, (answer) => answer);
+    const asked = await superviseRun(graph, null, config, { storage: saver });
+    expect(asked).toMatchObject({ status: "PAUSED", interrupts: [{ value: "fine?" }] });
+    expect(asked.interrupts[0]?.id).toBeUndefined();
+    const done = await superviseRun(graph, new Command({ resume: "yes" }), config, { storage: saver });
+    expect(done).toMatchObject({ status: "COMPLETED", state: { total: { amount: 7 }, note: "yes" } });
     expect(ran).toEqual(["approve"]);
   });
 

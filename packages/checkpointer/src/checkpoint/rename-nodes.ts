@@ -1,6 +1,7 @@
 import {
   type ChannelVersions,
   compareChannelVersions,
+  INTERRUPT,
   type SendProtocol,
   TASKS,
   uuid5,
@@ -49,6 +50,19 @@ export function renameInValue(channel: string, value: unknown, names: NodeNames)
   if (!channel.startsWith(JOIN)) return value;
   if (Array.isArray(value)) return value.map((item) => renameInValue(channel, item, names));
   return typeof value === "string" ? renamed(value, names) : value;
+}
+
+/**
+ * Questions of a task whose id changed. An answer is addressed by a hash of that id, so one that names the old hash reaches nobody; a question
+ * without an id is answered by value, or asked again with its new one.
+ */
+export function withoutQuestionIds(channel: string, value: unknown): unknown {
+  if (channel !== INTERRUPT || !Array.isArray(value)) return value;
+  return value.map((question: unknown) => {
+    if (typeof question !== "object" || question === null) return question;
+    const { id: _old, ...rest } = question as { readonly id?: unknown };
+    return rest;
+  });
 }
 
 export function renameSeen(

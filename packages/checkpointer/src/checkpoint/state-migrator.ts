@@ -16,6 +16,7 @@ import {
   renamePath,
   renameSeen,
   reversion,
+  withoutQuestionIds,
   withSend,
 } from "./rename-nodes.ts";
 import type { GraphMigration, StateMigration } from "./state-migrations.ts";
@@ -224,10 +225,12 @@ function rename(state: MigratableState, { nodes = {} }: GraphMigration, step: nu
   for (const [channel] of changed) reversionChannel(state, renameChannel(channel, names), step);
   state.writes = state.writes.map((write) => {
     if (write.version >= step) return write;
-    const { taskId, taskPath, channel, value } = write;
+    const { taskId, taskPath, channel } = write;
+    const to = taskIds.get(taskId);
+    const value = to === undefined ? write.value : withoutQuestionIds(channel, write.value);
     return {
       ...write,
-      taskId: taskIds.get(taskId) ?? taskId,
+      taskId: to ?? taskId,
       taskPath: renamePath(taskPath, names),
       channel: renameChannel(channel, names),
       value: renameInValue(channel, value, names),
